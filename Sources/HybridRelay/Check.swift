@@ -11,10 +11,10 @@ struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Check any relay from outside.",
         discussion: """
-            Prints one line for each check on standard output, or one JSON object. Makes about forty connections, at \
-            most 60, and sends a few megabytes. The exit status is 0 if all required checks pass, 1 if one fails, 75 \
-            if one could not be made (the relay limits the rate: try again later), and 69 if the relay cannot be \
-            reached or requires a token or another one.
+            Prints one line for each check on standard output, or one JSON object. Makes some forty connections, or \
+            sixty if the relay serves linked phones, at most 90, and sends a few megabytes. The exit status is 0 if all \
+            required checks pass, 1 if one fails, 75 if one could not be made (the relay limits the rate: try again \
+            later), and 69 if the relay cannot be reached or requires a token or another one.
             """
     )
 
@@ -48,6 +48,9 @@ struct Check: AsyncParsableCommand {
     @Flag(help: "The relay serves linked phones: 410 is the right answer for an unknown one.")
     var contact = false
 
+    @Option(help: ArgumentHelp("The relay's --contact-host, if it is not the host of the URL.", valueName: "host"))
+    var contactHost: String?
+
     private static func address(_ text: String) throws -> RelayAddress {
         do {
             return try RelayAddress(text)
@@ -65,6 +68,7 @@ struct Check: AsyncParsableCommand {
         options.timeout = .seconds(timeout)
         options.isSlow = slow
         options.offersContact = contact
+        options.contactHost = contactHost
         options.trustedCertificates = cacert
         options.connectTo = connectTo
         options.environment = ProcessEnvironment.variables

@@ -68,6 +68,35 @@ public struct RelayLimits: Sendable, Equatable {
     public var pongsPerSecond = 10
     /// Maximum time that a shutdown waits for the ends to close their connections.
     public var shutdownGrace: TimeAmount = .milliseconds(1500)
+    /// Maximum number of phones that listen for wake-ups; further ones are refused with status 503.
+    public var listeners = 10_000
+    /// Maximum number of phones of one source that listen; 0 means no limit.
+    ///
+    /// Further ones are refused with status 429. They also count as phones of the source.
+    public var listenersPerSource = 32
+    /// Maximum number of phones that begin to listen in a minute; 0 means no limit.
+    ///
+    /// Two seconds' share may come at once. Further ones are refused with status 503, so that phones that return after a
+    /// restart leave processor time for sign-ins.
+    public var listenersPerMinute = 30_000
+    /// Maximum time that a phone may listen on one connection; it is shortened by up to a fifth at random.
+    ///
+    /// In a cluster, phones return in this time to the relay that the load balancer chooses for them.
+    public var listening: TimeAmount = .minutes(10)
+    /// Time without received bytes after which a phone that listens is pinged, and the interval between further pings.
+    public var listenerPingInterval: TimeAmount = .seconds(55)
+    /// Maximum number of requests that wait for a phone to listen; further ones are refused with status 503.
+    public var heldContacts = 1000
+    /// Maximum time that such a request waits; then it is refused with status 404.
+    ///
+    /// It is less than the ten seconds after which load balancers give up.
+    public var contactHold: TimeAmount = .seconds(8)
+    /// Maximum number of wake-ups for one contact ID in a minute; further ones are refused with status 429.
+    public var wakeUpsPerMinute = 6
+    /// Maximum number of wake-ups for one contact ID at once.
+    public var wakeUpBurst = 3
+    /// Maximum number of revoked contact IDs that are remembered.
+    public var revocations = 100_000
     /// Interval between checks of all deadlines, and therefore the maximum delay in noticing one.
     public var sweepInterval: TimeAmount = .seconds(1)
 

@@ -22,6 +22,7 @@ final class HandDrivenRelay {
         loops count: Int = 1,
         transport: RelayTransport = .plaintext,
         balancers: [AddressBlock] = [],
+        contactHost: String? = LinkedPhone.host,
         limits change: (inout RelayLimits) -> Void = { _ in }
     ) throws {
         var configuration = RelayConfiguration(
@@ -31,6 +32,7 @@ final class HandDrivenRelay {
             node: TestRelay.node
         )
         configuration.balancers = balancers
+        configuration.contactHost = contactHost
         let context = RelayContext(
             configuration: configuration,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

@@ -217,7 +217,8 @@ struct TunnelTableTests {
         let ends: [TunnelEndReason] =
             [
                 .closed(by: .phone, code: nil), .vanished(.client), .abandoned, .unclaimed, .superseded, .idle,
-                .outlived, .exhausted, .unresponsive(.client), .shutdown,
+                .outlived, .exhausted, .unresponsive(.client), .shutdown, .declined, .unreachable,
+                .revoked(.contactUnreachable),
             ] + FrameReaderTests.violations.map { .violated(by: .phone, $0.0) }
         #expect(Set(ends.map(\.label)) == Set(TunnelEndReason.labels))
         for end in ends where end != .closed(by: .phone, code: nil) {

@@ -29,6 +29,13 @@ struct UpgradeRequestTests {
         return Array((lines + adding + ["", ""]).joined(separator: "\r\n").utf8)
     }
 
+    /// Returns the head of a client's request for a linked phone.
+    private static func contact(_ fields: String..., subprotocol: String? = nil) -> [UInt8] {
+        var changes: [String: String?] = ["GET": "GET /cable/contact/AbC_ HTTP/1.1"]
+        if let subprotocol { changes["Sec-WebSocket-Protocol"] = subprotocol }
+        return head(changes, adding: fields)
+    }
+
     static func refusal(_ head: [UInt8]) -> UpgradeRefusal? {
         do throws(UpgradeRefusal) {
             _ = try UpgradeRequest(parsing: head)
@@ -67,6 +74,29 @@ struct UpgradeRequestTests {
         #expect(try UpgradeRequest(parsing: head).path == .connect(routing, tunnel))
     }
 
+    @Test("is accepted from a client that contacts a phone, and the response has the signal that it asks for")
+    func contactRequest() throws {
+        let fields = ["X-CABLE-client-payload: 00fF", "X-caBLE-Signal-Connection: True"]
+        for count in 1...2 {
+            let request = try UpgradeRequest(
+                parsing: Self.head(["GET": "GET /cable/contact/AbC_ HTTP/1.1"], adding: Array(fields.prefix(count)))
+            )
+            #expect(request.path == .contact(try #require(ContactID(base64URL: "AbC_"))))
+            #expect(request.payload?.bytes == [0, 255] && request.signalsConnection == (count == 2))
+            let response = String(decoding: request.response(routing: nil), as: UTF8.self)
+            #expect(response.contains("\r\nSec-WebSocket-Protocol: fido.cable\r\n"))
+            #expect(response.contains("\r\nX-caBLE-Signal-Connection: true\r\n") == (count == 2))
+        }
+    }
+
+    @Test("is accepted from a phone that listens, with its own subprotocol")
+    func listenRequest() throws {
+        let request = try UpgradeRequest(parsing: LinkedPhone().listenRequest(adding: ["X-caBLE-Client-Payload: zz"]))
+        #expect(request.payload == nil && !request.signalsConnection)
+        let response = String(decoding: request.response(routing: nil), as: UTF8.self)
+        #expect(response.hasSuffix("\r\nSec-WebSocket-Protocol: hybrid-relay.listen.v1\r\n\r\n"))
+    }
+
     @Test("is accepted with subprotocols in several fields")
     func spreadList() {
         let head = Self.head(adding: ["Sec-WebSocket-Protocol: other", "Connection: keep-alive"])
@@ -81,7 +111,19 @@ struct UpgradeRequestTests {
         (.notOurPath, head(["GET": "GET /metrics HTTP/1.1"])),
         (.notOurPath, head(["GET": "POST /metrics HTTP/1.1"])),
         (.notOurPath, head(["GET": "GET http://cable.example/cable/new/\(tunnel) HTTP/1.1"])),
-        (.contactNotOffered, head(["GET": "GET /cable/contact/AbC_-9 HTTP/1.1"])),
+        (.malformedID, head(["GET": "GET /cable/contact/ab=c HTTP/1.1"])),
+        (.malformedID, head(["GET": "GET /cable/listen/ HTTP/1.1"])),
+        (.notOurPath, head(["GET": "GET /cable/listen/AbC_/ HTTP/1.1"])),
+        (.malformedPayload, head(["GET": "GET /cable/contact/AbC_ HTTP/1.1"])),
+        (.malformedPayload, contact("X-caBLE-Client-Payload: abc")),
+        (.malformedPayload, contact("X-caBLE-Client-Payload: \(String(repeating: "ab", count: 257))")),
+        (.duplicateField, contact("X-caBLE-Client-Payload: ab", "x-cable-client-payload: ab")),
+        (.duplicateField, contact("X-caBLE-Signal-Connection: true", "X-caBLE-Signal-Connection: true")),
+        (.missingListenProtocol, head(["GET": "GET /cable/listen/AbC_ HTTP/1.1"])),
+        (
+            .missingSubprotocol,
+            contact("X-caBLE-Client-Payload: ab", subprotocol: "Sec-WebSocket-Protocol: hybrid-relay.listen.v1")
+        ),
         (.malformedID, head(["GET": "GET /cable/new/\(tunnel)0 HTTP/1.1"])),
         (.malformedID, head(["GET": "GET /cable/new/ HTTP/1.1"])),
         (.malformedID, head(["GET": "GET /cable/new/\(tunnel.dropLast())g HTTP/1.1"])),
@@ -143,14 +185,16 @@ struct UpgradeRequestTests {
     }
 
     @Test("is answered with the status of the refusal")
-    func statuses() {
+    func statuses() throws {
         let expected: [UpgradeRefusal: Int] = [
             .notOurPath: 404, .contactNotOffered: 404, .unknownTunnel: 404, .malformedID: 400, .methodNotAllowed: 405,
             .upgradeRequired: 426, .unsupportedWebSocketVersion: 426, .malformedKey: 400, .missingSubprotocol: 400,
             .headTooLarge: 431, .headTimeout: 408, .full: 503, .missingHost: 400, .duplicateField: 400,
             .controlCharacter: 400, .malformedField: 400, .malformedRequestLine: 400, .unsupportedHTTPVersion: 400,
             .bodyNotAllowed: 400, .forbiddenOrigin: 403, .tokenMissing: 401, .tokenWrong: 401, .tooManyRequests: 429,
-            .draining: 503,
+            .draining: 503, .foreignContact: 404, .contactUnreachable: 404, .tooManyWakeUps: 429,
+            .malformedPayload: 400, .missingListenProtocol: 400, .tooManyListeners: 503,
+            .contactGone(try ContactTableUnderTest.revocation()): 410,
         ]
         #expect(Set(UpgradeRefusal.statuses) == Set(expected.values))
         for (refusal, status) in expected {
@@ -174,7 +218,8 @@ struct UpgradeRequestTests {
         #expect(UpgradeRefusal.tooManyRequests.response.contains("\r\nRetry-After: 60\r\n"))
         #expect(UpgradeRefusal.draining.response.hasPrefix("HTTP/1.1 503 Service Unavailable\r\n"))
         #expect(UpgradeRefusal.draining.response.contains("\r\nRetry-After: 5\r\n"))
-        #expect(UpgradeRefusal.notOurPath.response == UpgradeRefusal.contactNotOffered.response)
+        #expect(UpgradeRefusal.tooManyWakeUps.response.contains("\r\nRetry-After: 10\r\n"))
+        #expect(UpgradeRefusal.contactNotOffered.response.hasSuffix("\r\nlinked phones are not offered here\n"))
     }
 
     @Test("is refused wherever it is truncated")

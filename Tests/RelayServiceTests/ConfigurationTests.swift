@@ -41,6 +41,17 @@ struct ConfigurationTests {
             says: "--proxy-protocol-from"
         ),
         Mistake(
+            arguments: ["--listen", "127.0.0.1:0", "--plaintext", "--contact-host", "Relay.example"],
+            status: 64,
+            says: "--contact-host"
+        ),
+        Mistake(
+            arguments: ["--listen", "127.0.0.1:0", "--plaintext"],
+            environment: ["HYBRID_CONTACT_HOST": "relay.example:443"],
+            status: 78,
+            says: "HYBRID_CONTACT_HOST"
+        ),
+        Mistake(
             arguments: ["--listen", "127.0.0.1:0", "--plaintext", "--new-token-file", "/nonexistent"],
             status: 66,
             says: "/nonexistent: there is no such file"

@@ -22,7 +22,9 @@ struct ServiceTests {
             let text = try await relay.admin("/metrics").body
             for name in [
                 "tunnels_total 1", "tunnels_open 1", "tunnel_bytes_total 0", "tunnel_ends_total{reason=\"idle\"} 0",
-                "tunnel_ends_total{reason=\"unresponsive\"} 0", "refusals_total{status=\"429\"} 0",
+                "tunnel_ends_total{reason=\"unresponsive\"} 0", "listeners 0", "contacts_held 0",
+                "wakeups_total{outcome=\"no_listener\"} 0", "wakeups_total{outcome=\"joined\"} 0",
+                "listeners_replaced_total 0", "refusals_total{status=\"429\"} 0",
                 "connections_refused_total{reason=\"source\"} 0", "draining 0", "buffered_bytes 0",
                 "reloads_total{part=\"limits\",result=\"done\"} 0", "build_info{version=\"",
             ] {
@@ -32,6 +34,17 @@ struct ServiceTests {
             for path in ["/metrics", "/readyz", "/healthz"] {
                 #expect(try await relay.ask(path).head.hasPrefix("HTTP/1.1 404 "), "the public port")
             }
+            _ = phone
+        }
+    }
+
+    @Test("offers linked phones only with a contact host", arguments: [nil, "relay.example"])
+    func contactHost(host: String?) async throws {
+        try await RelayProcess.run(["--plaintext"] + (host.map { ["--contact-host", $0] } ?? [])) { relay in
+            let id = "AQ" + String(repeating: "A", count: 32)
+            let subprotocol = "Sec-WebSocket-Protocol: hybrid-relay.listen.v1\r\n"
+            let (phone, head) = try await relay.ask("/cable/listen/\(id)", adding: subprotocol)
+            #expect(head.hasPrefix(host == nil ? "HTTP/1.1 404 " : "HTTP/1.1 101 "))
             _ = phone
         }
     }

@@ -39,8 +39,8 @@ enum LimitSettings {
         "max-connections",
         .number(1...20_000_000),
         help:
-            "Maximum number of connections. Default: twice the tunnels plus 1,000, within the limit on file descriptors. "
-            + "An eighth of them is reserved for clients."
+            "Maximum number of connections. Default: twice the tunnels plus 1,000, and the listeners if --contact-host is "
+            + "given, within the limit on file descriptors. An eighth of them is reserved for clients."
     )
     static let maxBuffered = limit(
         "max-buffered",
@@ -70,11 +70,34 @@ enum LimitSettings {
         "60",
         "Maximum number of tunnels that one IPv4 address or IPv6 /64 may open in a minute; 0 means no limit."
     )
+    static let sourceListeners = limit(
+        "source-listeners",
+        .number(0...10_000_000),
+        "32",
+        "Maximum number of phones at one IPv4 address or IPv6 /64 that listen for wake-ups; 0 means no limit."
+    )
     static let sourceNetworkFactor = limit(
         "source-network-factor",
         .number(0...65_536),
         "8",
         "Limits of an IPv6 /48, as a multiple of those of a /64; 0 means no limits for a /48."
+    )
+    static let maxListeners = limit(
+        "max-listeners",
+        .number(0...10_000_000),
+        "10000",
+        "Maximum number of phones that listen for wake-ups."
+    )
+    static let maxHeldContacts = limit(
+        "max-held-contacts",
+        .number(0...1_000_000),
+        "1000",
+        "Maximum number of clients that wait up to 8 seconds for a linked phone to connect."
+    )
+    static let listenerLifetime = seconds(
+        "listener-lifetime",
+        "600",
+        "Time after which a phone that listens has to connect again; up to a fifth less at random."
     )
     static let pingInterval = seconds("ping-interval", "25", "Time without received data before an end is pinged.")
     static let pingMisses = limit("ping-misses", .number(0...100), "2", "Number of unanswered pings that end a tunnel.")
@@ -84,7 +107,8 @@ enum LimitSettings {
         AnySetting(idleTimeout), AnySetting(maxLifetime), AnySetting(waitingPerTunnel), AnySetting(maxTunnels),
         AnySetting(maxConnections), AnySetting(maxBuffered), AnySetting(headTimeout), AnySetting(maxHead),
         AnySetting(sourceOpen), AnySetting(sourceConnectionsPerMinute), AnySetting(sourceNewPerMinute),
-        AnySetting(sourceNetworkFactor), AnySetting(pingInterval), AnySetting(pingMisses),
+        AnySetting(sourceListeners), AnySetting(sourceNetworkFactor), AnySetting(maxListeners),
+        AnySetting(maxHeldContacts), AnySetting(listenerLifetime), AnySetting(pingInterval), AnySetting(pingMisses),
     ]
 
     /// Returns the limits of a configuration.
@@ -108,13 +132,21 @@ enum LimitSettings {
         limits.connectionsPerSource = try configuration.value(sourceOpen)
         limits.connectionsPerMinuteAndSource = try configuration.value(sourceConnectionsPerMinute)
         limits.networkFactor = try configuration.value(sourceNetworkFactor)
+        limits.listenersPerSource = try configuration.value(sourceListeners)
+        limits.listeners = try configuration.value(maxListeners)
+        // All phones of a neighbor that has stopped return within about 20 seconds.
+        limits.listenersPerMinute = max(limits.listenersPerMinute, 3 * limits.listeners)
+        limits.heldContacts = try configuration.value(maxHeldContacts)
+        limits.listening = TimeAmount(try configuration.value(listenerLifetime))
         limits.newPerMinuteAndSource = try configuration.value(sourceNewPerMinute)
         limits.pingInterval = TimeAmount(try configuration.value(pingInterval))
         limits.pingMisses = try configuration.value(pingMisses)
         // Without a free descriptor, the relay could not even accept a connection and close it.
         let loops = try configuration.value(RelaySettings.eventLoops) ?? RelayServer.usableProcessors
         let reachable = max(descriptors - reserve - 2 * loops, 1)
-        limits.connections = min(try configuration.value(maxConnections) ?? 2 * limits.tunnels + 1000, reachable)
+        let listeners = try configuration.value(RelaySettings.contactHost) == nil ? 0 : limits.listeners
+        let wanted = try configuration.value(maxConnections) ?? 2 * limits.tunnels + listeners + 1000
+        limits.connections = min(wanted, reachable)
         return limits
     }
 

@@ -25,6 +25,7 @@ struct RelayOptions: ParsableArguments {
     @Option(help: help(RelaySettings.node, "number")) var node: String?
     @Flag(help: help(RelaySettings.cluster)) var cluster = false
     @Option(help: help(RelaySettings.newTokenFile, "file")) var newTokenFile: String?
+    @Option(help: help(RelaySettings.contactHost, "host")) var contactHost: String?
     @Flag(help: help(RelaySettings.checkOrigin)) var checkOrigin = false
     @Option(help: help(RelaySettings.drainGrace, "s")) var drainGrace: String?
     @Option(help: help(RelaySettings.eventLoops, "n")) var eventLoops: String?
@@ -46,7 +47,11 @@ struct RelayOptions: ParsableArguments {
     @Option(help: help(LimitSettings.sourceOpen, "n")) var sourceOpen: String?
     @Option(help: help(LimitSettings.sourceConnectionsPerMinute, "n")) var sourceConnectionsPerMinute: String?
     @Option(help: help(LimitSettings.sourceNewPerMinute, "n")) var sourceNewPerMinute: String?
+    @Option(help: help(LimitSettings.sourceListeners, "n")) var sourceListeners: String?
     @Option(help: help(LimitSettings.sourceNetworkFactor, "n")) var sourceNetworkFactor: String?
+    @Option(help: help(LimitSettings.maxListeners, "n")) var maxListeners: String?
+    @Option(help: help(LimitSettings.maxHeldContacts, "n")) var maxHeldContacts: String?
+    @Option(help: help(LimitSettings.listenerLifetime, "s")) var listenerLifetime: String?
     @Option(help: help(LimitSettings.pingInterval, "s")) var pingInterval: String?
     @Option(help: help(LimitSettings.pingMisses, "n")) var pingMisses: String?
 
@@ -74,6 +79,7 @@ struct RelayOptions: ParsableArguments {
         flags.set(RelaySettings.node, node)
         flags.set(RelaySettings.cluster, given: cluster)
         flags.set(RelaySettings.newTokenFile, newTokenFile)
+        flags.set(RelaySettings.contactHost, contactHost)
         flags.set(RelaySettings.checkOrigin, given: checkOrigin)
         flags.set(RelaySettings.drainGrace, drainGrace)
         flags.set(RelaySettings.eventLoops, eventLoops)
@@ -94,7 +100,11 @@ struct RelayOptions: ParsableArguments {
         flags.set(LimitSettings.sourceOpen, sourceOpen)
         flags.set(LimitSettings.sourceConnectionsPerMinute, sourceConnectionsPerMinute)
         flags.set(LimitSettings.sourceNewPerMinute, sourceNewPerMinute)
+        flags.set(LimitSettings.sourceListeners, sourceListeners)
         flags.set(LimitSettings.sourceNetworkFactor, sourceNetworkFactor)
+        flags.set(LimitSettings.maxListeners, maxListeners)
+        flags.set(LimitSettings.maxHeldContacts, maxHeldContacts)
+        flags.set(LimitSettings.listenerLifetime, listenerLifetime)
         flags.set(LimitSettings.pingInterval, pingInterval)
         flags.set(LimitSettings.pingMisses, pingMisses)
         return flags

@@ -28,6 +28,7 @@ enum RelayPlan {
         relay.inherited = sockets.map(\.descriptor)
         relay.balancers = try configuration.value(RelaySettings.proxyProtocolFrom)
         relay.tokens = try files.tunnelTokens()
+        relay.contactHost = try configuration.value(RelaySettings.contactHost)
         relay.checksOrigin = try configuration.value(RelaySettings.checkOrigin)
         relay.countsSources = try !hidesSources(configuration)
         return relay

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridCommandSupport
+internal import HybridDataChannel
 internal import HybridPrimitives
 internal import HybridRelayCore
 internal import Logging
@@ -49,6 +50,14 @@ enum RelaySettings {
         .path,
         help: "Allow only phones with a token of this file to open tunnels; see hybrid-relay new-token."
     )
+    static let contactHost = Setting(
+        "contact-host",
+        SettingParser(expected: "a host name in lower case, such as cable.example.org") { text in
+            // Phones sign exactly this text.
+            HostName.isValid(text) && text == text.lowercased() ? text : nil
+        },
+        help: "The host of the relay's tunnel domain in lower case; offers linked phones, which prove their IDs for it."
+    )
     static let checkOrigin = flag("check-origin", "Refuse requests with an Origin that names another host.")
     static let drainGrace = Setting(
         "drain-grace",
@@ -80,8 +89,8 @@ enum RelaySettings {
     static let general: [AnySetting] = [
         AnySetting(listen), AnySetting(tlsCert), AnySetting(tlsKey), AnySetting(plaintext),
         AnySetting(insecurePublicPlaintext), AnySetting(proxyProtocolFrom), AnySetting(adminListen), AnySetting(node),
-        AnySetting(cluster), AnySetting(newTokenFile), AnySetting(checkOrigin), AnySetting(drainGrace),
-        AnySetting(eventLoops), AnySetting(logFormat), AnySetting(logLevel),
+        AnySetting(cluster), AnySetting(newTokenFile), AnySetting(contactHost), AnySetting(checkOrigin),
+        AnySetting(drainGrace), AnySetting(eventLoops), AnySetting(logFormat), AnySetting(logLevel),
     ]
 
     private static func flag(_ name: String, _ help: String) -> Setting<Bool> {

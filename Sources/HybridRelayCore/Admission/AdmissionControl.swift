@@ -10,8 +10,10 @@ internal import NIOCore
 struct AdmittedConnection: Sendable {
     /// The source; `nil` if it is not limited.
     fileprivate let source: SourcePrefix?
-    /// True once the connection has been admitted as a phone.
+    /// True once the connection has been admitted as a phone, or as a client that opens a tunnel to contact one.
     fileprivate(set) var isPhone = false
+    /// True once the connection has been admitted as a phone that listens.
+    fileprivate(set) var isListener = false
 }
 
 /// Limits on connections, in total and for each source, and the rules for opening tunnels.
@@ -47,8 +49,12 @@ final class AdmissionControl: Sendable {
         var sources: SourceTable
         var connections = 0
         var phones = 0
+        var listeners = 0
+        var listenerArrivals = RateBucket()
         var acceptedConnections = 0
         var maximum: Int
+        var maximumListeners: Int
+        var listenerRate: Rate
         var tokens: TunnelTokens?
         var isDraining = false
 
@@ -59,10 +65,22 @@ final class AdmissionControl: Sendable {
             acceptedConnections += 1
             return true
         }
+
+        /// Checks that another phone may begin to listen.
+        func checkListener(now: NIODeadline) throws(UpgradeRefusal) {
+            guard listeners < maximumListeners else { throw .full }
+            guard listenerArrivals.hasRoom(for: listenerRate, now: now) else { throw .tooManyListeners }
+        }
+
+        mutating func addListener(now: NIODeadline) {
+            listenerArrivals.take(1, of: listenerRate, now: now)
+            listeners += 1
+        }
     }
 
     private let state: Locked<State>
     private let checksOrigin: Bool
+    private let offersContacts: Bool
     private let countsSources: Bool
     private let metrics = AdmissionMetrics()
     private let logger: Logger
@@ -71,14 +89,22 @@ final class AdmissionControl: Sendable {
         limits: RelayLimits,
         tokens: TunnelTokens? = nil,
         checksOrigin: Bool = false,
+        offersContacts: Bool = false,
         countsSources: Bool = true,
         logger: Logger
     ) {
         self.checksOrigin = checksOrigin
+        self.offersContacts = offersContacts
         self.countsSources = countsSources
         self.logger = logger
         state = Locked(
-            State(sources: SourceTable(limits: limits.sources), maximum: limits.connections, tokens: tokens)
+            State(
+                sources: SourceTable(limits: limits.sources),
+                maximum: limits.connections,
+                maximumListeners: limits.listeners,
+                listenerRate: limits.listenerRate,
+                tokens: tokens
+            )
         )
     }
 
@@ -137,8 +163,13 @@ final class AdmissionControl: Sendable {
         state.withLock { state in
             state.connections -= 1
             if connection.isPhone { state.phones -= 1 }
+            if connection.isListener { state.listeners -= 1 }
             if let source = connection.source {
-                state.sources.removeConnection(from: source, isPhone: connection.isPhone)
+                state.sources.removeConnection(
+                    from: source,
+                    isPhone: connection.isPhone,
+                    isListener: connection.isListener
+                )
             }
         }
     }
@@ -147,19 +178,27 @@ final class AdmissionControl: Sendable {
 
     /// Admits a request, or throws the reason for refusing it.
     ///
-    /// A request for a new tunnel makes the connection count as a phone. The token is checked before the rate, so that a
-    /// peer without a token cannot use up the rate of its source.
+    /// A request that opens a tunnel or listens makes the connection count as a phone. The token is checked before the
+    /// rate, so that a peer without a token cannot use up the rate of its source. Clients that contact a phone need no
+    /// token, as those that join a tunnel.
     func admit(
         _ request: UpgradeRequest,
         on connection: inout AdmittedConnection,
         now: NIODeadline
     ) throws(UpgradeRefusal) {
         if checksOrigin { try request.checkOrigin() }
-        guard case .new = request.path else { return }
+        let (isListener, isContact): (Bool, Bool)
+        switch request.path {
+        case .connect: return
+        case .new: (isListener, isContact) = (false, false)
+        case .listen: (isListener, isContact) = (true, false)
+        case .contact: (isListener, isContact) = (false, true)
+        }
+        guard offersContacts || !(isListener || isContact) else { throw .contactNotOffered }
         let (isDraining, tokens) = state.withLock { ($0.isDraining, $0.tokens) }
         guard !isDraining else { throw .draining }
         var name: String?
-        if let tokens {
+        if let tokens, !isContact {
             guard let token = try request.bearerToken() else { throw .tokenMissing }
             guard let known = tokens.match(token) else { throw .tokenWrong }
             name = known
@@ -167,25 +206,38 @@ final class AdmissionControl: Sendable {
         let source = connection.source
         try state.withLock { state throws(UpgradeRefusal) in
             guard state.phones < state.maximum - SourceLimits.clientShare(of: state.maximum) else { throw .full }
-            if let source, !state.sources.admitTunnel(from: source, now: now) { throw .tooManyRequests }
+            if isListener { try state.checkListener(now: now) }
+            if let source, !state.sources.admitTunnel(from: source, isListener: isListener, now: now) {
+                throw .tooManyRequests
+            }
             state.phones += 1
+            if isListener { state.addListener(now: now) }
         }
         connection.isPhone = true
-        if let name { metrics.countTunnel(openedWith: name) }
+        connection.isListener = isListener
+        if let name, !isListener { metrics.countTunnel(openedWith: name) }
     }
 
     /// Counts and logs a request that was refused, and charges its source.
     func recordRefusal(_ refusal: UpgradeRefusal, of connection: AdmittedConnection, now: NIODeadline) {
         metrics.refused[refusal.status]?.increment()
         logger.debug("request refused", metadata: ["status": "\(refusal.status)", "why": "\(refusal)"])
-        let cost = refusal.costInConnections
-        guard cost > 0, let source = connection.source else { return }
-        state.withLock { $0.sources.charge(source, connections: cost, now: now) }
+        charge(connection, connections: refusal.costInConnections, now: now)
+    }
+
+    /// Charges the source of a phone that has not proven its contact ID, as much as for a wrong token.
+    func recordFailedProof(of connection: AdmittedConnection, now: NIODeadline) {
+        charge(connection, connections: UpgradeRefusal.tokenWrong.costInConnections, now: now)
+    }
+
+    private func charge(_ connection: AdmittedConnection, connections: Int, now: NIODeadline) {
+        guard connections > 0, let source = connection.source else { return }
+        state.withLock { $0.sources.charge(source, connections: connections, now: now) }
     }
 
     // MARK: Changes
 
-    /// Refuses new tunnels from now on; waiting tunnels can still be joined.
+    /// Refuses new tunnels and listeners from now on; waiting tunnels can still be joined.
     func drain() {
         state.withLock { $0.isDraining = true }
         metrics.draining.record(1)
@@ -198,6 +250,8 @@ final class AdmissionControl: Sendable {
     func replace(limits: RelayLimits) {
         state.withLock { state in
             state.maximum = limits.connections
+            state.maximumListeners = limits.listeners
+            state.listenerRate = limits.listenerRate
             state.sources.limits = limits.sources
         }
     }
@@ -246,9 +300,12 @@ extension RelayLimits {
             open: connectionsPerSource,
             connectionsPerMinute: connectionsPerMinuteAndSource,
             newPerMinute: newPerMinuteAndSource,
+            listeners: listenersPerSource,
             networkFactor: networkFactor
         )
     }
+
+    fileprivate var listenerRate: Rate { Rate(perMinute: listenersPerMinute, burst: listenersPerMinute / 30) }
 }
 
 extension UpgradeRefusal {

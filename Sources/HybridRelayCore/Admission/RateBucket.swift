@@ -4,16 +4,20 @@ internal import NIOCore
 
 /// A number of events that may occur in a minute.
 ///
-/// All of them may occur at once; then each becomes available again after its share of a minute.
+/// All of them, or `burst` of them, may occur at once. Then each becomes available again after its share of a minute.
 struct Rate: Hashable, Sendable {
     /// Maximum number of events in a minute; 0 or less means no limit.
     let perMinute: Int
+    /// Maximum number of events at once.
+    private let burst: Int
+
+    init(perMinute: Int, burst: Int? = nil) { (self.perMinute, self.burst) = (perMinute, burst ?? perMinute) }
 
     /// The time in which a bucket regains one event.
     var share: TimeAmount { .nanoseconds(max(1, Self.minute / Int64(max(1, perMinute)))) }
 
     /// The capacity of a bucket: the time in which an empty bucket becomes full, at most one minute.
-    var capacity: TimeAmount { share * Int(min(Int64(max(1, perMinute)), Self.minute)) }
+    var capacity: TimeAmount { share * Int(min(Int64(max(1, burst)), Self.minute)) }
 
     private static let minute = TimeAmount.minutes(1).nanoseconds
 }

@@ -14,6 +14,8 @@ public struct SourceLimits: Sendable, Hashable {
     public var connectionsPerMinute: Int
     /// Maximum number of tunnels that a source may open in a minute; 0 means no limit.
     public var newPerMinute: Int
+    /// Maximum number of open connections that are phones listening for wake-ups; 0 means no limit.
+    public var listeners: Int
     /// The limits of an IPv6 /48, as a multiple of those of a /64; 0 means no limits for a /48.
     public var networkFactor: Int
     /// Maximum number of sources without a connection that are remembered because their buckets are not full.
@@ -24,12 +26,14 @@ public struct SourceLimits: Sendable, Hashable {
         open: Int = 64,
         connectionsPerMinute: Int = 240,
         newPerMinute: Int = 60,
+        listeners: Int = 32,
         networkFactor: Int = 8,
         remembered: Int = 65_536
     ) {
         self.open = open
         self.connectionsPerMinute = connectionsPerMinute
         self.newPerMinute = newPerMinute
+        self.listeners = listeners
         self.networkFactor = networkFactor
         self.remembered = remembered
     }
@@ -119,11 +123,13 @@ public struct SourceTable: Sendable {
     ///
     /// - Parameters:
     ///   - source: The source of the connection.
-    ///   - isPhone: True if ``admitTunnel(from:now:)`` admitted its tunnel.
-    public mutating func removeConnection(from source: SourcePrefix, isPhone: Bool) {
+    ///   - isPhone: True if ``admitTunnel(from:isListener:now:)`` admitted it.
+    ///   - isListener: True if it was admitted as a listener.
+    public mutating func removeConnection(from source: SourcePrefix, isPhone: Bool, isListener: Bool = false) {
         update(source) { entry, _ in
             entry.connections = max(0, entry.connections - 1)
             if isPhone { entry.phones = max(0, entry.phones - 1) }
+            if isListener { entry.listeners = max(0, entry.listeners - 1) }
         }
     }
 
@@ -137,16 +143,22 @@ public struct SourceTable: Sendable {
 
     /// Counts an open connection as a phone and takes one tunnel from the buckets of its source and network.
     ///
-    /// - Returns: False if the source or its network has opened too many tunnels recently, or if its phones have taken
-    ///   all connections but those reserved for clients.
-    public mutating func admitTunnel(from source: SourcePrefix, now: NIODeadline) -> Bool {
+    /// - Parameters:
+    ///   - source: The source of the connection.
+    ///   - isListener: True for a phone that listens for wake-ups, which counts as a listener, too.
+    ///   - now: The current time.
+    /// - Returns: False if the source or its network has opened too many tunnels recently, if its phones have taken
+    ///   all connections but those reserved for clients, or if it has too many listeners.
+    public mutating func admitTunnel(from source: SourcePrefix, isListener: Bool = false, now: NIODeadline) -> Bool {
         latest = max(latest, now)
         let rule: (Entry, Tier) -> Bool = { entry, tier in
             entry.phones < tier.phones && entry.tunnels.hasRoom(for: tier.tunnels, now: now)
+                && (!isListener || entry.listeners < tier.listeners)
         }
         guard satisfies(source, rule), networkSatisfies(source, rule) else { return false }
         update(source) { entry, tier in
             entry.phones += 1
+            if isListener { entry.listeners += 1 }
             entry.tunnels.take(1, of: tier.tunnels, now: now)
         }
         return true
@@ -203,10 +215,12 @@ private struct Tier {
     let open: Int
     /// Maximum number of connections that are phones.
     let phones: Int
+    /// Maximum number of connections that are listeners.
+    let listeners: Int
     let arrivals: Rate
     let tunnels: Rate
 
-    static let unlimited = Tier(SourceLimits(open: 0, connectionsPerMinute: 0, newPerMinute: 0), times: 1)
+    static let unlimited = Tier(SourceLimits(open: 0, connectionsPerMinute: 0, newPerMinute: 0, listeners: 0), times: 1)
 
     init(_ limits: SourceLimits, times factor: Int) {
         func product(_ limit: Int) -> Int {
@@ -216,6 +230,7 @@ private struct Tier {
         let open = product(limits.open)
         self.open = open > 0 ? open : .max
         phones = self.open - SourceLimits.clientShare(of: self.open)
+        listeners = limits.listeners > 0 ? product(limits.listeners) : .max
         arrivals = Rate(perMinute: product(limits.connectionsPerMinute))
         tunnels = Rate(perMinute: product(limits.newPerMinute))
     }
@@ -226,6 +241,8 @@ private struct Entry {
     var connections = 0
     /// Number of connections that are phones.
     var phones = 0
+    /// Number of connections that are listeners.
+    var listeners = 0
     var arrivals = RateBucket()
     var tunnels = RateBucket()
 

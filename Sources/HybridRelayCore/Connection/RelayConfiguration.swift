@@ -29,6 +29,11 @@ public struct RelayConfiguration: Sendable {
     public var countsSources = true
     /// Tokens that may open tunnels; `nil` means that every peer may.
     public var tokens: TunnelTokens?
+    /// The host of the relay's tunnel domain in lower case, for which phones prove their contact IDs; `nil` means that
+    /// linked phones are not offered.
+    ///
+    /// It is never taken from a request. Otherwise, another relay could use a phone's proof here.
+    public var contactHost: String?
     /// True if an `Origin` field must name the same host as the `Host` field.
     public var checksOrigin = false
 

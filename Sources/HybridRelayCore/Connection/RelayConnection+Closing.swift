@@ -6,7 +6,10 @@ internal import NIOCore
 // Deadlines and the end of a connection.
 extension RelayConnection {
     /// Sends a close frame and closes the connection, because the tunnel has ended.
-    func closeTunnel(_ code: CloseCode?) {
+    ///
+    /// A client that has no response gets `refusal` instead.
+    func closeTunnel(_ code: CloseCode?, _ refusal: UpgradeRefusal? = nil) {
+        if case .held = phase { return refuse(refusal ?? .contactUnreachable) }
         guard isOpen else { return }
         finish(ServerFrame.close(code))
     }
@@ -14,6 +17,8 @@ extension RelayConnection {
     /// Closes the socket at once, without a close frame, and leaves the tunnel.
     func close() {
         if case .closed = phase { return }
+        if listener != nil { stopListening() }
+        contactRequest = nil
         phase = .closed
         deadline = nil
         if !isOutputLast, pendingOutput == 0 { _ = try? tls?.sendCloseNotify() }
@@ -31,10 +36,18 @@ extension RelayConnection {
 
     /// Ends the tunnel, or closes a connection without one, because the relay is shutting down.
     func shutDown() {
-        if isOpen {
-            endTunnel(.shutdown)
-        } else if tunnel == nil {
-            close()
+        switch phase {
+        case .held, .waiting, .paired: endTunnel(.shutdown)
+        case .listening: closeTunnel(.serviceRestart)
+        case .proxyHeader, .head, .moving, .closing, .closed: if tunnel == nil { close() }
+        }
+    }
+
+    /// Closes a phone that listens and refuses a request that is held, because another relay can serve them.
+    func drain() {
+        switch phase {
+        case .held, .listening: shutDown()
+        case .proxyHeader, .head, .moving, .waiting, .paired, .closing, .closed: break
         }
     }
 
@@ -60,7 +73,8 @@ extension RelayConnection {
         case .proxyHeader:
             loop.context.admission.recordRejection(.proxy)
             close()
-        case .waiting, .paired, .moving, .closing, .closed: close()
+        case .listening: closeTunnel(listener?.id == nil ? .policyViolation : .serviceRestart)
+        case .waiting, .paired, .moving, .held, .closing, .closed: close()
         }
     }
 
@@ -72,10 +86,12 @@ extension RelayConnection {
             (hasReceived, keepalive) = (false, KeepaliveState(since: loop.now))
             return
         }
-        switch keepalive.next(now: loop.now, limits: limits) {
+        let interval = listener == nil ? limits.pingInterval : limits.listenerPingInterval
+        switch keepalive.next(now: loop.now, interval: interval, misses: limits.pingMisses) {
         case .wait: break
         case .ping: if output.isEmpty { write(ServerFrame.ping) }
-        case .giveUp: if let tunnel { endTunnel(.unresponsive(tunnel.side)) }
+        case .giveUp:
+            if let tunnel { endTunnel(.unresponsive(tunnel.side)) } else { closeTunnel(.goingAway) }
         }
     }
 }
@@ -96,9 +112,9 @@ struct KeepaliveState {
     init(since lastReceived: NIODeadline) { self.lastReceived = lastReceived }
 
     /// Returns the next step; if it is a ping, the ping counts as sent.
-    mutating func next(now: NIODeadline, limits: RelayLimits) -> Step {
-        guard now - lastReceived >= limits.pingInterval * (pings + 1) else { return .wait }
-        guard pings < limits.pingMisses else { return .giveUp }
+    mutating func next(now: NIODeadline, interval: TimeAmount, misses: Int) -> Step {
+        guard now - lastReceived >= interval * (pings + 1) else { return .wait }
+        guard pings < misses else { return .giveUp }
         pings += 1
         return .ping
     }

@@ -2,11 +2,11 @@
 
 // Frames from this end to the other one, and control frames.
 extension RelayConnection {
-    /// True if the connection is one end of a tunnel that has not ended.
+    /// True if the connection is one end of a tunnel that has not ended, or listens.
     var isOpen: Bool {
         switch phase {
-        case .waiting, .paired: true
-        case .proxyHeader, .head, .moving, .closing, .closed: false
+        case .waiting, .listening, .paired: true
+        case .proxyHeader, .head, .moving, .held, .closing, .closed: false
         }
     }
 
@@ -43,7 +43,7 @@ extension RelayConnection {
     }
 
     private func handle(_ event: FrameEvent, _ bytes: RawSpan) {
-        guard let tunnel else { return }
+        guard let tunnel else { return handleListening(event, bytes) }
         sentCost += event.cost
         guard sentCost + receivedCost <= limits.tunnelBytes else { return endTunnel(.exhausted) }
         switch event {
@@ -69,15 +69,16 @@ extension RelayConnection {
         }
     }
 
-    /// Connects a waiting phone with its client, which receives the early frames.
-    func pair(with client: RelayConnection) {
+    /// Connects a waiting end with the other one, which receives the early frames.
+    func pair(with other: RelayConnection) {
+        if contactRequest != nil { announcePhone() }
         guard case .waiting = phase else { return }
-        phase = .paired(client)
+        phase = .paired(other)
         hasCarriedData = true
         if !earlyFrames.isEmpty {
             let frames = earlyFrames
             earlyFrames = []
-            client.deliver(frames.span.bytes, cost: sentCost)
+            other.deliver(frames.span.bytes, cost: sentCost)
         }
         update()
     }

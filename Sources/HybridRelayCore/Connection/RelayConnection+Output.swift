@@ -74,6 +74,8 @@ extension RelayConnection {
     /// Writes the last bytes, shuts down the socket's output and waits for the peer to close.
     func finish(_ lastBytes: [UInt8]) {
         if case .closed = phase { return }
+        if listener != nil { stopListening() }
+        contactRequest = nil
         phase = .closing
         deadline = loop.now + limits.closeTimeout
         (held, earlyFrames, pendingPong) = ([], [], nil)

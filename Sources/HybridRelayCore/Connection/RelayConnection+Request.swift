@@ -52,8 +52,8 @@ extension RelayConnection {
             admitted = connection
             try upgrade(request)
             switch phase {
-            case .moving: hold(all.bytes.extracting(length..<all.count), until: 0)
-            case .waiting, .paired: readFrames(from: start + length, upTo: end)
+            case .moving, .held: hold(all.bytes.extracting(length..<all.count), until: 0)
+            case .waiting, .listening, .paired: readFrames(from: start + length, upTo: end)
             case .proxyHeader, .head, .closing, .closed: break
             }
         } catch {
@@ -61,7 +61,8 @@ extension RelayConnection {
         }
     }
 
-    /// Makes the connection the end of a tunnel, or prepares its move to the event loop of the phone that it joins.
+    /// Makes the connection an end of a tunnel or a listener, or prepares its move to the event loop of the end that it
+    /// joins.
     private func upgrade(_ request: UpgradeRequest) throws(UpgradeRefusal) {
         guard let id else { return }
         let member = TunnelMember(mailbox: loop.mailbox, connection: id)
@@ -72,24 +73,31 @@ extension RelayConnection {
             deadline = nil
             write(request.response(routing: key.routing))
             loop.carryOut(closeInstructions)
-        case .joined(let key, let phone):
-            guard let phone = loop.connection(phone) else { return close() }
-            tunnel = (key, .client)
-            phase = .paired(phone)
+        case .joined(let key, let side, let waiting):
+            guard let waiting = loop.connection(waiting) else { return close() }
+            tunnel = (key, side)
+            phase = .paired(waiting)
             deadline = nil
             write(request.response(routing: nil))
-            phone.pair(with: self)
+            waiting.pair(with: self)
+        case .held(let key, let instructions):
+            tunnel = (key, .client)
+            phase = .held
+            deadline = nil
+            contactRequest = ContactedPhone(request)
+            loop.carryOut(instructions)
+        case .challenged(let contact): challenge(contact, request)
         case .elsewhere(let destination):
-            // The phone was found on this event loop's second attempt, too, so it is another phone than before.
+            // The end was found on this event loop's second attempt, too, so it is another one than before.
             guard move == nil else { throw .unknownTunnel }
             move = ConnectionMove(to: destination, request)
             phase = .moving
         }
     }
 
-    /// Continues on the event loop of the phone.
+    /// Continues on the event loop of the end that waits.
     ///
-    /// If the phone has left in the meantime, the request is refused.
+    /// If that has left in the meantime, the request is refused.
     func continueAfterMove() {
         guard case .moving = phase, let request = move?.request else { return }
         phase = .head
@@ -105,7 +113,7 @@ extension RelayConnection {
     }
 
     /// Processes the frames and the ciphertext that were received before a move.
-    private func processHeld() {
+    func processHeld() {
         if isOpen, !held.isEmpty {
             let end = LoopBuffers.headroom + held.count
             loop.buffers.reservePlaintext(end)
@@ -140,7 +148,7 @@ extension RelayConnection {
     }
 }
 
-/// The move of a client to the event loop of its phone, after its request has been admitted and before it joins.
+/// The move of an end to the event loop of the other one, after its request has been admitted and before it joins.
 final class ConnectionMove {
     let destination: LoopMailbox
     let request: UpgradeRequest

@@ -14,7 +14,7 @@ internal import NIOCore
 /// own, and checks its phase after each step.
 ///
 /// *Backpressure.* The bytes that the other end's socket has not accepted are kept in that end's output. If they reach a
-/// window, this end is not read. Before a client has joined, a phone's frames are kept here, up to `limits.earlyBytes`.
+/// window, this end is not read. Before the other end has joined, frames are kept here, up to `limits.earlyBytes`.
 /// All kept bytes count toward ``BufferBudget``. If a paused end closes its connection, it is read to its end
 /// once the budget has room.
 ///
@@ -27,10 +27,14 @@ final class RelayConnection {
         case proxyHeader
         /// The TLS handshake or the request head is incomplete.
         case head
-        /// A client on its way to the event loop of its phone.
+        /// An end on its way to the event loop of the end that it joins.
         case moving
-        /// A phone whose client has not joined.
+        /// A client that contacts a phone and has no response; its socket is not read.
+        case held
+        /// An end whose other end has not joined.
         case waiting
+        /// A phone that proves its contact ID or waits for wake-ups.
+        case listening
         /// Both ends are connected.
         case paired(RelayConnection)
         /// The close frame or refusal has been written, and input is dropped.
@@ -53,6 +57,10 @@ final class RelayConnection {
     var phase = Phase.head
     var deadline: NIODeadline?
     var tunnel: (key: TunnelKey, side: TunnelSide)?
+    /// The request of a client that contacts a phone, until the phone has joined.
+    var contactRequest: ContactedPhone?
+    /// The state of a phone that listens.
+    var listener: ListenerState?
 
     var head: RequestHeadReader
     // The run-time checks of exclusive access of the next three properties cost more than a short message. They are not
@@ -65,7 +73,7 @@ final class RelayConnection {
     var outputStart = 0
     /// Number of bytes that `held` must have before it is processed again.
     var neededBytes = 0
-    /// Frames of a phone whose client has not joined yet.
+    /// Frames of an end whose other end has not joined yet.
     var earlyFrames: [UInt8] = []
     /// Number of bytes that count toward the budget.
     private(set) var heldBytes = 0
@@ -165,8 +173,9 @@ final class RelayConnection {
         switch phase {
         case .proxyHeader where isUnwatched: close()
         case .head where isUnwatched: close()
-        // The rest could reach no client.
+        // The rest could reach no other end.
         case .waiting where isUnwatched: close()
+        case .held where isUnwatched: close()
         case .paired where isPaused:
             // After a reset, the socket would report it continuously. After FIN, the rest is read later.
             if events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { close() }
@@ -177,12 +186,12 @@ final class RelayConnection {
     /// Reads the socket once and processes what has arrived.
     private func readSocket() {
         switch phase {
-        case .closed, .moving: break
+        case .closed, .moving, .held: break
         case .closing: dropInput()
         case .proxyHeader: receivePlaintext()
         // The peer has left in the middle of the handshake, without having read what it was sent.
         case .head where isTLSBlocked: close()
-        case .head, .waiting, .paired:
+        case .head, .waiting, .listening, .paired:
             guard let tls else { return receivePlaintext() }
             switch tls.receive(upTo: readSize) {
             case .bytes: processCiphertext(tls)
@@ -202,8 +211,8 @@ final class RelayConnection {
     /// True if received bytes are processed.
     var isReading: Bool {
         switch phase {
-        case .proxyHeader, .head, .waiting, .paired: true
-        case .moving, .closing, .closed: false
+        case .proxyHeader, .head, .waiting, .listening, .paired: true
+        case .moving, .held, .closing, .closed: false
         }
     }
 
@@ -261,8 +270,8 @@ final class RelayConnection {
         switch phase {
         case .proxyHeader: readProxyHeader(upTo: end)
         case .head: readHead(upTo: end)
-        case .waiting, .paired: readFrames(from: LoopBuffers.headroom, upTo: end)
-        case .moving, .closing, .closed: break
+        case .waiting, .listening, .paired: readFrames(from: LoopBuffers.headroom, upTo: end)
+        case .moving, .held, .closing, .closed: break
         }
     }
 
@@ -312,17 +321,21 @@ final class RelayConnection {
     /// True if the bytes of all connections have not reached their limit.
     var hasMemory: Bool { !loop.context.registry.budget.isExhausted }
 
+    /// True if a new connection may replace this one: it neither has a tunnel nor has proven a contact ID.
+    var isReplaceable: Bool { tunnel == nil && listener?.id == nil }
+
     /// True if the socket is not read for now.
     var isPaused: Bool {
         if isTLSBlocked { return true }
+        if case .held = phase { return true }
         guard !hasPeerFinished || !hasMemory else { return false }
         switch phase {
         case .waiting where earlyFrames.count >= limits.earlyBytes: return true
         case .waiting where !earlyFrames.isEmpty && !hasMemory: return true
         case .paired(let other) where other.pendingOutput >= Self.window: return true
         case .paired(let other) where other.pendingOutput > 0 && !hasMemory: return true
-        case .closing, .closed: return false
-        case .proxyHeader, .head, .moving, .waiting, .paired: return isWaitingForMemory
+        case .held, .closing, .closed: return false
+        case .proxyHeader, .head, .moving, .waiting, .listening, .paired: return isWaitingForMemory
         }
     }
 
@@ -331,10 +344,10 @@ final class RelayConnection {
     /// The first conditions exclude an end that is not read for another reason: its peer reads slowly.
     var isWaitingForMemory: Bool {
         switch phase {
-        case .closing, .closed: false
+        case .held, .closing, .closed: false
         case .waiting where !earlyFrames.isEmpty: false
         case .paired(let other) where other.pendingOutput > 0: false
-        case .proxyHeader, .head, .moving, .waiting, .paired:
+        case .proxyHeader, .head, .moving, .waiting, .listening, .paired:
             incompleteBytes >= MemoryPressure.floor && !hasMemory
         }
     }

@@ -18,18 +18,25 @@ public import NIOCore
 /// 4. When an end closes, disconnects or violates a rule, or a limit is reached, both ends are closed and the tunnel is
 ///    removed.
 ///
+/// With ``RelayConfiguration/contactHost``, phones that are linked need no QR code. Such a phone keeps a connection to
+/// `/cable/listen/{contact ID}` and proves with a signature that the contact ID is its own. A client requests
+/// `/cable/contact/{contact ID}`. The relay opens a tunnel for the client and sends the phone its IDs, with which the
+/// phone joins. If the phone is not connected, the request is held for a few seconds.
+///
 /// The parts, in the order of a request: `Reactor`, an event loop on its own thread, accepts the connection.
 /// ``ProxyHeaderReader`` finds its source behind a load balancer, and `AdmissionControl` with ``SourceTable`` admits it.
 /// `RelayConnection` handles it from then on, with `TLSConnection` for its TLS session. ``RequestHeadReader`` and
-/// ``UpgradeRequest`` parse the request, which ``TunnelTokens`` may restrict. ``TunnelTable`` holds the tunnels.
+/// ``UpgradeRequest`` parse the request, which ``TunnelTokens`` may restrict. ``TunnelTable`` holds the tunnels,
+/// and `ContactTable` the phones that listen and the wake-ups for them.
 /// ``FrameReader`` validates frames. Readers, tables and tokens do no input or output. ``AdminServer`` reports the
 /// relay's state to operators.
 ///
 /// Each event loop has its own connections, and both ends of a tunnel are on the same one: a client that was accepted on
 /// another moves to its phone's. So messages never pass between threads.
 ///
-/// Before a planned shutdown, the relay drains: no tunnel can be opened, but waiting tunnels can still be joined. It
-/// stops when the last tunnel has ended or the grace period is over.
+/// Before a planned shutdown, the relay drains: no tunnel can be opened, but waiting tunnels can still be joined. Phones
+/// that listen are closed, so that they connect to another relay. The relay stops when the last tunnel has ended or the
+/// grace period is over.
 ///
 /// No peer is trusted: ``RelayLimits`` bounds every length, number and time.
 ///
@@ -181,7 +188,10 @@ public final class RelayServer: Sendable {
             defer { if state.stage == .ready { state.stage = .draining } }
             return state.stage == .ready
         }
-        if isFirst { logger.info("draining") }
+        if isFirst {
+            logger.info("draining")
+            for loop in running.withLock({ $0.loops }) { loop.post(.drain) }
+        }
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 await self.context.registry.waitUntilEmpty()

@@ -6,29 +6,37 @@ internal import Logging
 internal import Metrics
 internal import NIOCore
 
-/// The tunnel table, shared by all event loops.
+/// The tunnel table and the contact table, shared by all event loops.
 ///
-/// The lock is held only for the table's own work. Close instructions are returned to the calling event loop, which
-/// carries them out. The registry is called a few times per tunnel and once per sweep of an event loop, but not for
-/// messages.
+/// One lock protects both, so each event is one step for the two tables. It is held only for the tables' own work.
+/// Instructions are returned to the calling event loop, which carries them out. The registry is called a few times per
+/// tunnel and once per sweep of an event loop, but not for messages.
 final class TunnelRegistry: Sendable {
     /// The number of bytes that all tunnels hold, and its limit.
     let budget: BufferBudget
 
-    private struct State {
+    struct State {
         var table: TunnelTable<TunnelMember>
+        var contacts: ContactTable<TunnelMember>
         var limits: SharedLimits
         /// Resumed when the last tunnel is removed.
         var whenEmpty: [Int: CheckedContinuation<Void, Never>] = [:]
         var nextID = 0
     }
 
-    private let state: Locked<State>
+    let state: Locked<State>
     private let metrics = TunnelMetrics()
+    let contactMetrics = ContactMetrics()
     private let logger: Logger
 
     init(node: UInt16, limits: RelayLimits, logger: Logger) {
-        state = Locked(State(table: TunnelTable(node: node, limits: limits), limits: SharedLimits(limits)))
+        state = Locked(
+            State(
+                table: TunnelTable(node: node, limits: limits),
+                contacts: ContactTable(limits: limits),
+                limits: SharedLimits(limits)
+            )
+        )
         budget = BufferBudget(limit: limits.bufferedBytes)
         self.logger = logger
     }
@@ -43,6 +51,7 @@ final class TunnelRegistry: Sendable {
     func replace(limits: RelayLimits) {
         state.withLock { state in
             state.table.limits = limits
+            state.contacts.limits = limits
             state.limits = SharedLimits(limits)
         }
         budget.setLimit(limits.bufferedBytes)
@@ -50,7 +59,7 @@ final class TunnelRegistry: Sendable {
 
     // MARK: Tunnels
 
-    /// Opens the tunnel that a phone requests, or joins the one that a client requests.
+    /// Opens the tunnel that an end requests, or joins the one that it requests.
     func upgrade(
         _ member: TunnelMember,
         for request: UpgradeRequest,
@@ -62,6 +71,10 @@ final class TunnelRegistry: Sendable {
             return .opened(opening.key, closeInstructions: opening.closeInstructions)
         case .connect(let routing, let tunnel):
             return try join(TunnelKey(routing: routing, tunnel: tunnel), by: member, now: now)
+        case .contact(let contact): return try requestContact(contact, request.payload, by: member, now: now)
+        case .listen(let contact):
+            guard contact.kind == .listener else { throw .foreignContact }
+            return .challenged(contact)
         }
     }
 
@@ -75,28 +88,38 @@ final class TunnelRegistry: Sendable {
             (state.table.open(tunnel, by: phone, check: check, now: now), state.table.count)
         }
         guard let opening else { throw .full }
+        recordOpening(count: count)
+        return opening
+    }
+
+    /// Records that a tunnel was opened, and the number of tunnels.
+    func recordOpening(count: Int) {
         metrics.opened.increment()
         metrics.open.record(count)
-        return opening
     }
 
     private func join(
         _ key: TunnelKey,
-        by client: TunnelMember,
+        by member: TunnelMember,
         now: NIODeadline
     ) throws(UpgradeRefusal) -> UpgradeResult {
-        let result = state.withLock { state -> UpgradeResult? in
-            guard let phone = state.table.waitingPhone(of: key) else { return nil }
-            guard phone.mailbox === client.mailbox else { return .elsewhere(phone.mailbox) }
-            return state.table.join(key, by: client, now: now).map { .joined(key, phone: $0.connection) }
+        let (result, outcome) = state.withLock { state -> (UpgradeResult?, WakeUpOutcome?) in
+            guard let (waiting, side) = state.table.waitingEnd(of: key) else { return (nil, nil) }
+            guard waiting.mailbox === member.mailbox else { return (.elsewhere(waiting.mailbox), nil) }
+            guard side == .phone || state.contacts.isRinging(key) else { return (nil, nil) }
+            guard state.table.join(key, by: member, now: now) != nil else { return (nil, nil) }
+            return (.joined(key, as: side.other, waiting: waiting.connection), state.settleWaits().first)
         }
+        if let outcome { contactMetrics.record(outcome) }
         guard let result else { throw .unknownTunnel }
         return result
     }
 
     /// Ends a tunnel for a reason that the connection of one end has detected.
     func end(_ key: TunnelKey, _ reason: TunnelEndReason) -> [TunnelTable<TunnelMember>.CloseInstruction] {
-        state.withLock { $0.table.end(key, reason) }
+        let (closeInstructions, outcomes) = state.withLock { ($0.table.end(key, reason), $0.settleWaits()) }
+        for outcome in outcomes { contactMetrics.record(outcome) }
+        return closeInstructions
     }
 
     /// Removes an end whose connection has closed, after it sent `bytes`.
@@ -106,12 +129,16 @@ final class TunnelRegistry: Sendable {
         bytes: Int,
         now: NIODeadline
     ) -> [TunnelTable<TunnelMember>.CloseInstruction] {
-        let (left, count, waiting) = state.withLock { state in
+        let (left, outcomes, count, waiting) = state.withLock { state in
             let left = state.table.leave(key, side, bytes: bytes, now: now)
-            guard state.table.count == 0 else { return (left, state.table.count, [CheckedContinuation<Void, Never>]()) }
+            let outcomes = state.settleWaits()
+            guard state.table.count == 0 else {
+                return (left, outcomes, state.table.count, [CheckedContinuation<Void, Never>]())
+            }
             defer { state.whenEmpty = [:] }
-            return (left, 0, Array(state.whenEmpty.values))
+            return (left, outcomes, 0, Array(state.whenEmpty.values))
         }
+        for outcome in outcomes { contactMetrics.record(outcome) }
         for continuation in waiting { continuation.resume() }
         guard let record = left.record else { return left.closeInstructions }
         metrics.ended[record.reason.label]?.increment()
@@ -129,11 +156,15 @@ final class TunnelRegistry: Sendable {
 
     /// Records which tunnels carried data since the last sweep, and ends those whose deadline has passed.
     func sweep(active: [TunnelKey], now: NIODeadline) -> [TunnelTable<TunnelMember>.CloseInstruction] {
-        let (closeInstructions, open, waiting) = state.withLock { state in
+        let (closeInstructions, outcomes, counts) = state.withLock { state in
             for key in active { state.table.recordData(key, now: now) }
-            return (state.table.sweep(now: now), state.table.count, state.table.waitingCount)
+            var closeInstructions = state.table.sweep(now: now)
+            for key in state.contacts.sweep(now: now) { closeInstructions += state.table.end(key, .unreachable) }
+            return (closeInstructions, state.settleWaits(), state.counts)
         }
-        metrics.record(open: open, waiting: waiting, buffered: budget.bytes)
+        for outcome in outcomes { contactMetrics.record(outcome) }
+        metrics.record(open: counts.open, waiting: counts.waiting, buffered: budget.bytes)
+        contactMetrics.record(listeners: counts.listeners, held: counts.held)
         return closeInstructions
     }
 
@@ -162,10 +193,14 @@ final class TunnelRegistry: Sendable {
 enum UpgradeResult {
     /// The connection has become a waiting phone.
     case opened(TunnelKey, closeInstructions: [TunnelTable<TunnelMember>.CloseInstruction])
-    /// The connection has become the client of this phone, which belongs to the same event loop.
-    case joined(TunnelKey, phone: ConnectionID)
-    /// The phone belongs to another event loop, so the connection has to move there before it can join.
+    /// The connection has become this end of a tunnel, whose other end waited on the same event loop.
+    case joined(TunnelKey, as: TunnelSide, waiting: ConnectionID)
+    /// The end that waits belongs to another event loop, so the connection has to move there before it can join.
     case elsewhere(LoopMailbox)
+    /// The connection has become a client that contacts a phone, and waits for the order to respond.
+    case held(TunnelKey, [ContactTable<TunnelMember>.Instruction])
+    /// The connection may become a listener once it has proven this contact ID.
+    case challenged(ContactID)
 }
 
 /// The address of an end: its event loop and its connection there.

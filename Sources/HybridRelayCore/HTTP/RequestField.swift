@@ -12,6 +12,8 @@ enum RequestField: Sendable {
     case webSocketProtocol
     case origin
     case authorization
+    case clientPayload
+    case signalConnection
 
     /// Creates the field with a name, which must be a token, ignoring case; `nil` for other names.
     init?(name: Span<UInt8>) {
@@ -27,6 +29,8 @@ enum RequestField: Sendable {
         case 17 where name.equalsIgnoringCase("transfer-encoding"): self = .transferEncoding
         case 21 where name.equalsIgnoringCase("sec-websocket-version"): self = .webSocketVersion
         case 22 where name.equalsIgnoringCase("sec-websocket-protocol"): self = .webSocketProtocol
+        case 22 where name.equalsIgnoringCase("x-cable-client-payload"): self = .clientPayload
+        case 25 where name.equalsIgnoringCase("x-cable-signal-connection"): self = .signalConnection
         default: return nil
         }
     }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridCaBLE
+internal import HybridPrimitives
+
 /// The reason for refusing a request, with the HTTP response.
 public struct UpgradeRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// The HTTP status.
@@ -9,7 +12,7 @@ public struct UpgradeRefusal: Error, Hashable, Sendable, CustomStringConvertible
     /// The body of the response: one line without a line end.
     let sentence: String
     /// Header fields that the status requires, without the last line end.
-    private let fields: [String]
+    private var fields: [String]
 
     private init(_ name: String, _ status: Int, _ sentence: String, fields: String...) {
         (description, self.status, self.sentence, self.fields) = (name, status, sentence, fields)
@@ -31,11 +34,21 @@ public struct UpgradeRefusal: Error, Hashable, Sendable, CustomStringConvertible
     public static let bodyNotAllowed = Self("bodyNotAllowed", 400, "the request must not have a body")
     /// The path is not one that the relay serves.
     public static let notOurPath = Self("notOurPath", 404, "not found")
-    /// The path is `/cable/contact/…`, which this relay does not offer.
+    /// The path is `/cable/contact/…` or `/cable/listen/…`, and the relay has no contact host.
+    public static let contactNotOffered = Self("contactNotOffered", 404, "linked phones are not offered here")
+    /// The contact ID is not one of a phone that listens at a relay of this kind.
+    public static let foreignContact = Self("foreignContact", 404, "not a contact ID of this relay")
+    /// The phone does not listen.
     ///
-    /// The status is never 410, because clients would then forget their linked phone.
-    public static let contactNotOffered = Self("contactNotOffered", 404, "not found")
-    /// A tunnel ID or routing ID has the wrong length or contains characters other than hexadecimal digits.
+    /// The status is not 410, because clients would then forget their linked phone.
+    public static let contactUnreachable = Self("contactUnreachable", 404, "the phone is not connected")
+    /// The contact ID has been requested too often recently.
+    ///
+    /// A wake-up becomes available again after its share of a minute.
+    public static let tooManyWakeUps = Self("tooManyWakeUps", 429, "too many wake-ups", fields: "Retry-After: 10")
+    /// `X-caBLE-Client-Payload` is missing, or is not 1 to 256 bytes in hexadecimal digits.
+    public static let malformedPayload = Self("malformedPayload", 400, "malformed X-caBLE-Client-Payload")
+    /// An ID has the wrong length, or contains characters other than hexadecimal digits or base64url.
     public static let malformedID = Self("malformedID", 400, "malformed ID")
     /// The method is not GET.
     ///
@@ -59,6 +72,12 @@ public struct UpgradeRefusal: Error, Hashable, Sendable, CustomStringConvertible
     public static let malformedKey = Self("malformedKey", 400, "malformed Sec-WebSocket-Key")
     /// The subprotocol `fido.cable` is not offered.
     public static let missingSubprotocol = Self("missingSubprotocol", 400, "the subprotocol fido.cable is required")
+    /// The subprotocol for phones that listen is not offered.
+    public static let missingListenProtocol = Self(
+        "missingListenProtocol",
+        400,
+        "the subprotocol \(ListenMessage.subprotocol) is required"
+    )
     /// The request head is longer than the relay accepts.
     public static let headTooLarge = Self("headTooLarge", 431, "request head too large")
     /// The request head did not arrive in time.
@@ -88,8 +107,22 @@ public struct UpgradeRefusal: Error, Hashable, Sendable, CustomStringConvertible
     ///
     /// Another relay behind the load balancer, or the restarted one, is available within seconds.
     public static let draining = Self("draining", 503, "the relay is shutting down", fields: "Retry-After: 5")
-    /// The relay has reached its limit on tunnels.
+    /// The relay has reached its limit on tunnels, on phones that listen, or on requests for phones that do not.
     public static let full = Self("full", 503, "the relay is full")
+    /// Too many phones have begun to listen recently, as after a restart of the relay.
+    public static let tooManyListeners = Self("tooManyListeners", 503, "too many at once", fields: "Retry-After: 10")
+
+    /// Creates the refusal of a request for a revoked contact ID, with the phone's proof.
+    ///
+    /// Only a revocation that the phone signed causes status 410, because clients then forget their linked phone.
+    static func contactGone(_ revocation: Revocation) -> Self {
+        var refusal = Self("contactGone", 410, "the phone has removed this link")
+        refusal.fields = [
+            "\(TunnelPath.contactKeyHeader): \(Base64URL.encode(revocation.key.bytes))",
+            "\(TunnelPath.contactGoneHeader): \(Base64URL.encode(revocation.signature.bytes))",
+        ]
+        return refusal
+    }
 
     /// The header fields of status 426 (RFC 9110 §15.5.22, RFC 6455 §4.2.2).
     private static let webSocketFields = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13"
@@ -97,7 +130,7 @@ public struct UpgradeRefusal: Error, Hashable, Sendable, CustomStringConvertible
 
     private static let reasonPhrases = [
         400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
-        408: "Request Timeout", 426: "Upgrade Required", 429: "Too Many Requests",
+        408: "Request Timeout", 410: "Gone", 426: "Upgrade Required", 429: "Too Many Requests",
         431: "Request Header Fields Too Large", 503: "Service Unavailable",
     ]
 

@@ -4,12 +4,16 @@ internal import Crypto
 public import HybridCaBLE
 internal import HybridPrimitives
 
-/// A request for a tunnel: a WebSocket upgrade (RFC 6455 §4.2.1) to one of the tunnel paths.
+/// A request for a tunnel, or of a phone that listens: a WebSocket upgrade (RFC 6455 §4.2.1) to one of the paths.
 public struct UpgradeRequest: Hashable, Sendable {
     /// The requested path.
     public let path: TunnelPath
     /// The result of comparing `Origin` with `Host`.
     public let origin: OriginCheck
+    /// The bytes for the phone that a client contacts; `nil` for other paths.
+    public let payload: ClientPayload?
+    /// True if a client that contacts a phone asks for a signal when the phone has joined.
+    public let signalsConnection: Bool
     /// The hash of the token in `Authorization`, or the reason for refusing the credentials if a token is required.
     private let token: Result<TunnelTokenHash?, UpgradeRefusal>
     /// `Sec-WebSocket-Key`, 24 characters of base64.
@@ -18,9 +22,10 @@ public struct UpgradeRequest: Hashable, Sendable {
     /// Parses a complete request head, from the method to the empty line.
     ///
     /// The bytes may be arbitrary. The error is the first violated rule, in this order: HTTP syntax, path, method,
-    /// body, IDs, upgrade, subprotocol. Rules that depend on the relay's configuration and state are checked later,
-    /// starting with ``checkOrigin()``. For new tunnels, they continue with the drain, ``bearerToken()``, the token
-    /// itself and the rate of the source. The limit on tunnels, or the existence of the tunnel, is checked last.
+    /// body, IDs, upgrade, subprotocol, payload. Rules that depend on the relay's configuration and state are checked
+    /// later, starting with ``checkOrigin()``. For new tunnels and phones that listen, they continue with the drain,
+    /// ``bearerToken()``, the token itself and the rate of the source. The limit on tunnels, or the existence of the
+    /// tunnel, is checked last.
     public init(parsing head: [UInt8]) throws(UpgradeRefusal) {
         let head = try RequestHead(parsing: head)
         guard let host = try head.value(of: .host), !host.isEmpty else { throw .missingHost }
@@ -37,10 +42,30 @@ public struct UpgradeRequest: Hashable, Sendable {
             throw .unsupportedWebSocketVersion
         }
         guard let key = try head.value(of: .webSocketKey), Self.isKey(key) else { throw .malformedKey }
-        guard head.list(.webSocketProtocol, contains: "fido.cable") else { throw .missingSubprotocol }
+        if case .listen = self.path {
+            guard head.list(.webSocketProtocol, contains: "hybrid-relay.listen.v1") else {
+                throw .missingListenProtocol
+            }
+        } else {
+            guard head.list(.webSocketProtocol, contains: "fido.cable") else { throw .missingSubprotocol }
+        }
+        if case .contact = self.path {
+            (payload, signalsConnection) = try Self.contactFields(of: head)
+        } else {
+            (payload, signalsConnection) = (nil, false)
+        }
         self.key = Array(key)
         origin = OriginCheck(origins: head.values(of: .origin), host: host)
         token = TunnelTokenHash.bearerToken(in: head.values(of: .authorization))
+    }
+
+    /// Returns the fields of a client that contacts a phone.
+    private static func contactFields(of head: RequestHead) throws(UpgradeRefusal) -> (ClientPayload, Bool) {
+        let signal = try head.value(of: .signalConnection)
+        guard let digits = try head.value(of: .clientPayload), let payload = ClientPayload(hexDigits: digits) else {
+            throw .malformedPayload
+        }
+        return (payload, signal?.equalsIgnoringCase("true") == true)
     }
 
     /// Throws ``UpgradeRefusal/forbiddenOrigin`` if the request comes from a page of another host.
@@ -59,7 +84,8 @@ public struct UpgradeRequest: Hashable, Sendable {
         response.reserveCapacity(256)
         response += Self.statusAndUpgrade
         appendAccept(to: &response)
-        response += Self.protocolField
+        if case .listen = path { response += Self.listenProtocolField } else { response += Self.protocolField }
+        if signalsConnection { response += Self.signalField }
         if let routing {
             response += Self.routingField
             response += routing.hex.utf8
@@ -72,6 +98,8 @@ public struct UpgradeRequest: Hashable, Sendable {
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ".utf8
     )
     private static let protocolField = Array("\r\nSec-WebSocket-Protocol: \(TunnelPath.subprotocol)".utf8)
+    private static let listenProtocolField = Array("\r\nSec-WebSocket-Protocol: \(ListenMessage.subprotocol)".utf8)
+    private static let signalField = Array("\r\n\(TunnelPath.signalConnectionHeader): true".utf8)
     private static let routingField = Array("\r\n\(TunnelPath.routingIDHeader): ".utf8)
 
     /// Appends the value of `Sec-WebSocket-Accept`: base64 of SHA-1 of the key and a fixed text (RFC 6455 §4.2.2).
@@ -93,7 +121,6 @@ public struct UpgradeRequest: Hashable, Sendable {
         } catch {
             switch error {
             case .malformedID: return .failure(.malformedID)
-            case .contactNotOffered: return .failure(.contactNotOffered)
             default: return .failure(.notOurPath)
             }
         }

@@ -15,8 +15,12 @@ enum LoopMessage: Sendable {
     case adopt(CInt, from: SocketAddress?)
     /// Continue a connection that another event loop has handed over.
     case receive(ConnectionTransfer)
-    /// Close the connection that is one end of a tunnel.
-    case closeTunnel(ConnectionID, CloseCode?)
+    /// Close the connection that is one end of a tunnel, or refuse its request if that is held.
+    case closeTunnel(ConnectionID, CloseCode?, UpgradeRefusal?)
+    /// Give a connection an order of the contact table.
+    case contact(ConnectionID, ContactOrder)
+    /// Close the phones that listen and refuse the requests that are held.
+    case drain
     /// Close all connections, those that are open after `grace` without a closing handshake, and resume the caller.
     case close(grace: TimeAmount, CheckedContinuation<Void, Never>)
     /// Close what is left, resume the caller and end the thread.

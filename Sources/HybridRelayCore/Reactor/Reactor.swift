@@ -122,7 +122,9 @@ final class Reactor {
             continuation.resume()
         case .adopt(let descriptor, let address): adopt(descriptor, from: address)
         case .receive(let transfer): receive(transfer.connection)
-        case .closeTunnel(let id, let code): connection(id)?.closeTunnel(code)
+        case .closeTunnel(let id, let code, let refusal): connection(id)?.closeTunnel(code, refusal)
+        case .contact(let id, let order): if let connection = connection(id) { carryOut(order, on: connection) }
+        case .drain: forEachConnection { $0.drain() }
         case .close(let grace, let continuation):
             whenEmpty.append(continuation)
             guard closeDeadline == nil else { return }
@@ -183,10 +185,10 @@ final class Reactor {
         connection.start(withProxyHeader: hasHeader)
     }
 
-    /// Closes the oldest connection without a tunnel; returns false if there is none.
+    /// Closes the oldest connection that neither has a tunnel nor listens; returns false if there is none.
     func makeRoom() -> Bool {
         while let id = withoutTunnel.popFirst() {
-            guard let connection = connection(id), connection.tunnel == nil else { continue }
+            guard let connection = connection(id), connection.isReplaceable else { continue }
             connection.close()
             return true
         }
@@ -195,7 +197,7 @@ final class Reactor {
 
     /// Records an admitted connection, which ``makeRoom()`` may close.
     func addWithoutTunnel(_ connection: RelayConnection) {
-        while let first = withoutTunnel.first, self.connection(first)?.tunnel != nil || self.connection(first) == nil {
+        while let first = withoutTunnel.first, self.connection(first)?.isReplaceable != true {
             withoutTunnel.popFirst()
         }
         if let id = connection.id { withoutTunnel.append(id) }
@@ -264,10 +266,36 @@ final class Reactor {
         for instruction in instructions {
             let member = instruction.member
             if member.mailbox === mailbox {
-                connection(member.connection)?.closeTunnel(instruction.code)
+                connection(member.connection)?.closeTunnel(instruction.code, instruction.refusal)
             } else {
-                member.mailbox.post(.closeTunnel(member.connection, instruction.code))
+                member.mailbox.post(.closeTunnel(member.connection, instruction.code, instruction.refusal))
             }
+        }
+    }
+
+    /// Passes the orders of the contact table on, of which some may be for connections of other event loops.
+    ///
+    /// The order to respond to a client goes through the mailbox even here. It continues with the client's input, for
+    /// which the loop's buffers may be in use now. It is posted before the wake-up is sent, so it precedes the phone's
+    /// request.
+    func carryOut(_ instructions: [ContactTable<TunnelMember>.Instruction]) {
+        for instruction in instructions {
+            let member = instruction.member
+            if member.mailbox === mailbox, let connection = connection(member.connection),
+                !instruction.order.continuesInput
+            {
+                carryOut(instruction.order, on: connection)
+            } else {
+                member.mailbox.post(.contact(member.connection, instruction.order))
+            }
+        }
+    }
+
+    private func carryOut(_ order: ContactOrder, on connection: RelayConnection) {
+        switch order {
+        case .accept: connection.acceptContact()
+        case .wake(let wakeUp): connection.deliver(wakeUp)
+        case .replaced: connection.closeTunnel(.policyViolation)
         }
     }
 
@@ -290,7 +318,7 @@ final class Reactor {
         connection.attach(to: self)
         guard closeDeadline == nil, add(connection) else { return connection.close() }
         connection.continueAfterMove()
-        if connection.tunnel == nil { addWithoutTunnel(connection) }
+        if connection.isReplaceable { addWithoutTunnel(connection) }
     }
 
     // MARK: Sweep

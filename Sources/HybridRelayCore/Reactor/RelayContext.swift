@@ -14,6 +14,8 @@ final class RelayContext: Sendable {
     let sweepInterval: TimeAmount
     /// Load balancers, whose connections begin with a PROXY header.
     let balancers: [AddressBlock]
+    /// The host for which phones prove their contact IDs; `nil` if linked phones are not offered.
+    let contactHost: String?
     private let currentTransport: Locked<RelayTransport>
     private let acceptWarnings = Locked(AcceptWarnings())
 
@@ -21,12 +23,14 @@ final class RelayContext: Sendable {
         self.logger = logger
         sweepInterval = configuration.limits.sweepInterval
         balancers = configuration.balancers
+        contactHost = configuration.contactHost
         currentTransport = Locked(configuration.transport)
         registry = TunnelRegistry(node: configuration.node, limits: configuration.limits, logger: logger)
         admission = AdmissionControl(
             limits: configuration.limits,
             tokens: configuration.tokens,
             checksOrigin: configuration.checksOrigin,
+            offersContacts: configuration.contactHost != nil,
             countsSources: configuration.countsSources,
             logger: logger
         )

@@ -8,9 +8,9 @@ public enum TunnelEndReason: Hashable, Sendable {
     case vanished(TunnelSide)
     /// An end violated the rules of WebSocket or of tunnels.
     case violated(by: TunnelSide, FrameViolation)
-    /// The phone left before a client joined.
+    /// The end that opened the tunnel left before the other joined.
     case abandoned
-    /// No client joined in time.
+    /// The other end did not join in time.
     case unclaimed
     /// The phone opened the same tunnel again, and too many of them waited.
     case superseded
@@ -24,6 +24,12 @@ public enum TunnelEndReason: Hashable, Sendable {
     case unresponsive(TunnelSide)
     /// The relay shut down.
     case shutdown
+    /// The phone declined the request of a client that contacted it.
+    case declined
+    /// The phone that a client contacted did not listen.
+    case unreachable
+    /// The phone revoked the contact ID; a client without a response is refused with the phone's proof.
+    indirect case revoked(UpgradeRefusal)
 
     /// The reason as one lower-case word, for logs and metrics.
     public var label: String {
@@ -39,13 +45,16 @@ public enum TunnelEndReason: Hashable, Sendable {
         case .exhausted: "exhausted"
         case .unresponsive: "unresponsive"
         case .shutdown: "shutdown"
+        case .declined: "declined"
+        case .unreachable: "unreachable"
+        case .revoked: "revoked"
         }
     }
 
     /// All labels, so that a metric can show a zero for each.
     public static let labels = [
         "closed", "vanished", "violated", "abandoned", "unclaimed", "superseded", "idle", "outlived", "exhausted",
-        "unresponsive", "shutdown",
+        "unresponsive", "shutdown", "declined", "unreachable", "revoked",
     ]
 
     /// Returns the close code for an end; `nil` means a close frame without a code, as the other end sent it.
@@ -57,6 +66,16 @@ public enum TunnelEndReason: Hashable, Sendable {
         case .violated(let offender, let violation): side == offender ? violation.closeCode : .goingAway
         case .vanished, .abandoned, .unresponsive, .shutdown: .goingAway
         case .unclaimed, .superseded, .idle, .outlived, .exhausted: .policyViolation
+        case .declined, .unreachable, .revoked: .tryAgainLater
+        }
+    }
+
+    /// The response for a client whose request is held, which can get no close frame.
+    var refusal: UpgradeRefusal {
+        switch self {
+        case .revoked(let refusal): refusal
+        case .shutdown: .draining
+        default: .contactUnreachable
         }
     }
 }

@@ -6,10 +6,13 @@ public import NIOCore
 
 /// One of the two ends of a tunnel.
 public enum TunnelSide: Hashable, Sendable {
-    /// The end that opened the tunnel with `/cable/new`.
+    /// The end with the passkey: it opened the tunnel with `/cable/new`, or joined that of a client that contacted it.
     case phone
-    /// The end that joined it with `/cable/connect`.
+    /// The end that joined with `/cable/connect`, or opened the tunnel with `/cable/contact`.
     case client
+
+    /// The other end.
+    var other: TunnelSide { self == .phone ? .client : .phone }
 }
 
 /// The identity of a tunnel inside a relay: the routing ID assigned to the phone, and the tunnel ID known to both ends.
@@ -18,7 +21,7 @@ public enum TunnelSide: Hashable, Sendable {
 public struct TunnelKey: Hashable, Sendable, SecretMaterial {
     /// The routing ID assigned by this relay.
     public let routing: RoutingID
-    /// The tunnel ID derived from the QR code.
+    /// The tunnel ID derived from the QR code, or chosen by this relay for a client that contacts a phone.
     public let tunnel: TunnelID
 
     /// Creates a key from its parts.
@@ -32,9 +35,9 @@ public struct TunnelKey: Hashable, Sendable, SecretMaterial {
 public struct TunnelRecord: Hashable, Sendable {
     /// The reason for the end.
     public let reason: TunnelEndReason
-    /// True if a client joined the tunnel.
+    /// True if the other end joined the tunnel.
     public let wasPaired: Bool
-    /// Time from the phone's arrival until the last socket closed.
+    /// Time from the first end's arrival until the last socket closed.
     public let lifetime: TimeAmount
     /// Number of bytes that both ends sent after their upgrade, counted as for ``RelayLimits/tunnelBytes``.
     public let bytes: Int
@@ -53,10 +56,10 @@ public struct TunnelRecord: Hashable, Sendable {
 
 /// All tunnels and their states: a pure state machine without sockets, clock or randomness.
 ///
-///     new                    connect                  closed by an end, a limit, a shutdown
+///     new, contact           connect                  closed by an end, a limit, a shutdown
 ///     ────→ waiting ────────────────────→ paired ──────────────────────────→ closing ──→ removed
 ///              │                                                                ↑
-///              └── timeout, phone closed, superseded by newer ones, shutdown ───┘
+///              └── timeout, opener closed, superseded, declined, shutdown ──────┘
 ///
 /// Each event is a call with the current time. Results are ``CloseInstruction`` values, and a ``TunnelRecord`` after
 /// both ends have left. A tunnel ends only once: events during closing change nothing. A `Member` is the caller's
@@ -75,10 +78,39 @@ public struct TunnelTable<Member: Sendable>: Sendable {
     private struct Entry {
         var phone: Member?
         var client: Member?
+        /// The end that opened the tunnel.
+        let opener: TunnelSide
         var phase = Phase.waiting
         let opened: NIODeadline
         var wasPaired = false
         var bytes = 0
+
+        // Methods that change an entry in its place: reading one property of a dictionary's value copies all of them.
+
+        /// Adds the other end, and returns the one that waited and the side of the opener; `nil` if none waits.
+        mutating func pair(with member: Member, now: NIODeadline) -> (waiting: Member?, opener: TunnelSide)? {
+            guard case .waiting = phase else { return nil }
+            phase = .paired(lastData: now)
+            wasPaired = true
+            switch opener {
+            case .phone:
+                client = member
+                return (phone, opener)
+            case .client:
+                phone = member
+                return (client, opener)
+            }
+        }
+
+        /// Removes an end, and returns the phase.
+        mutating func remove(_ side: TunnelSide, bytes: Int) -> Phase {
+            switch side {
+            case .phone: phone = nil
+            case .client: client = nil
+            }
+            self.bytes += bytes
+            return phase
+        }
     }
 
     private let node: UInt16
@@ -101,7 +133,7 @@ public struct TunnelTable<Member: Sendable>: Sendable {
     /// Number of tunnels that have an open socket: waiting, paired or closing.
     public var count: Int { entries.count }
 
-    /// Number of tunnels that wait for a client.
+    /// Number of tunnels that wait for the other end.
     public private(set) var waitingCount = 0
 
     /// An order to send an end a close frame and to close its connection.
@@ -110,6 +142,19 @@ public struct TunnelTable<Member: Sendable>: Sendable {
         public let member: Member
         /// The code of the close frame; `nil` means a close frame without a code.
         public let code: CloseCode?
+        /// The response for a client that contacted a phone, if its request is still held.
+        public let refusal: UpgradeRefusal?
+    }
+
+    /// Tunnels opened by clients that wait no longer, with the reason for their end, or `nil` if the phone has joined.
+    ///
+    /// The caller takes them after each call, so that it can forget the requests of the clients.
+    public private(set) var endedWaits: [(key: TunnelKey, reason: TunnelEndReason?)] = []
+
+    /// Returns the ended waits and forgets them.
+    public mutating func takeEndedWaits() -> [(key: TunnelKey, reason: TunnelEndReason?)] {
+        defer { endedWaits = [] }
+        return endedWaits
     }
 
     /// The result of opening a tunnel.
@@ -122,17 +167,19 @@ public struct TunnelTable<Member: Sendable>: Sendable {
 
     // MARK: Opening and joining
 
-    /// Opens a tunnel for a phone.
+    /// Opens a tunnel for a phone, or for a client that contacts one.
     ///
     /// - Parameters:
     ///   - tunnel: The tunnel ID.
-    ///   - phone: The connection of the phone.
+    ///   - member: The connection of the end.
+    ///   - side: The end.
     ///   - check: A random byte for the routing ID. If it is in use under this tunnel ID, the next free one is taken.
     ///   - now: The current time.
     /// - Returns: The tunnel's key and an instruction for a superseded phone, or `nil` if the table is full.
     public mutating func open(
         _ tunnel: TunnelID,
-        by phone: Member,
+        by member: Member,
+        as side: TunnelSide = .phone,
         check: UInt8,
         now: NIODeadline
     ) -> Opening? {
@@ -142,30 +189,30 @@ public struct TunnelTable<Member: Sendable>: Sendable {
         if let queue = waiting[tunnel], queue.count >= limits.waitingPerTunnelID, let oldest = queue.first {
             closeInstructions = end(TunnelKey(routing: oldest, tunnel: tunnel), .superseded)
         }
-        entries[key] = Entry(phone: phone, opened: now)
+        let isPhone = side == .phone
+        entries[key] = Entry(phone: isPhone ? member : nil, client: isPhone ? nil : member, opener: side, opened: now)
         waiting[tunnel, default: []].append(routing)
         waitingCount += 1
         nothingDueBefore = min(nothingDueBefore, now + min(limits.waiting, limits.lifetime))
         return Opening(key: key, closeInstructions: closeInstructions)
     }
 
-    /// Returns the phone of a waiting tunnel; `nil` if no such tunnel waits.
-    public func waitingPhone(of key: TunnelKey) -> Member? {
-        guard let entry = entries[key], case .waiting = entry.phase else { return nil }
-        return entry.phone
+    /// Returns the end that waits in a tunnel; `nil` if no such tunnel waits.
+    public func waitingEnd(of key: TunnelKey) -> (member: Member, side: TunnelSide)? {
+        guard let entry = entries[key], case .waiting = entry.phase,
+            let member = entry.opener == .phone ? entry.phone : entry.client
+        else { return nil }
+        return (member, entry.opener)
     }
 
-    /// Adds a client to a waiting tunnel and returns its phone; `nil` if no such tunnel waits.
-    public mutating func join(_ key: TunnelKey, by client: Member, now: NIODeadline) -> Member? {
-        guard let place = entries.index(forKey: key), case .waiting = entries.values[place].phase,
-            let phone = entries.values[place].phone
+    /// Adds the other end to a waiting tunnel and returns the end that waited; `nil` if no such tunnel waits.
+    public mutating func join(_ key: TunnelKey, by member: Member, now: NIODeadline) -> Member? {
+        guard let place = entries.index(forKey: key),
+            let (waiting, opener) = entries.values[place].pair(with: member, now: now)
         else { return nil }
-        entries.values[place].client = client
-        entries.values[place].phase = .paired(lastData: now)
-        entries.values[place].wasPaired = true
-        stopWaiting(key)
+        stopWaiting(key, opener, endedFor: nil)
         nothingDueBefore = min(nothingDueBefore, now + limits.idle)
-        return phone
+        return waiting
     }
 
     private func freeRouting(for tunnel: TunnelID, from check: UInt8) -> RoutingID? {
@@ -176,8 +223,9 @@ public struct TunnelTable<Member: Sendable>: Sendable {
         return nil
     }
 
-    private mutating func stopWaiting(_ key: TunnelKey) {
+    private mutating func stopWaiting(_ key: TunnelKey, _ opener: TunnelSide, endedFor reason: TunnelEndReason?) {
         waitingCount -= 1
+        if opener == .client { endedWaits.append((key, reason)) }
         guard let place = waiting.index(forKey: key.tunnel) else { return }
         waiting.values[place].removeAll { $0 == key.routing }
         if waiting.values[place].isEmpty { waiting.remove(at: place) }
@@ -197,16 +245,18 @@ public struct TunnelTable<Member: Sendable>: Sendable {
         let entry = entries.values[place]
         switch entry.phase {
         case .closing: return []
-        case .waiting: stopWaiting(key)
+        case .waiting: stopWaiting(key, entry.opener, endedFor: reason)
         case .paired: break
         }
         entries.values[place].phase = .closing(reason)
         var closeInstructions: [CloseInstruction] = []
         if let phone = entry.phone {
-            closeInstructions.append(CloseInstruction(member: phone, code: reason.closeCode(for: .phone)))
+            closeInstructions.append(CloseInstruction(member: phone, code: reason.closeCode(for: .phone), refusal: nil))
         }
         if let client = entry.client {
-            closeInstructions.append(CloseInstruction(member: client, code: reason.closeCode(for: .client)))
+            let refusal = entry.opener == .client ? reason.refusal : nil
+            let code = reason.closeCode(for: .client)
+            closeInstructions.append(CloseInstruction(member: client, code: code, refusal: refusal))
         }
         return closeInstructions
     }
@@ -221,13 +271,8 @@ public struct TunnelTable<Member: Sendable>: Sendable {
         now: NIODeadline
     ) -> (closeInstructions: [CloseInstruction], record: TunnelRecord?) {
         guard let place = entries.index(forKey: key) else { return ([], nil) }
-        switch side {
-        case .phone: entries.values[place].phone = nil
-        case .client: entries.values[place].client = nil
-        }
-        entries.values[place].bytes += bytes
         let closeInstructions: [CloseInstruction] =
-            switch entries.values[place].phase {
+            switch entries.values[place].remove(side, bytes: bytes) {
             case .waiting: end(key, .abandoned)
             case .paired: end(key, .vanished(side))
             case .closing: []

@@ -33,4 +33,8 @@ public struct CloseCode: RawRepresentable, Hashable, Sendable {
     public static let policyViolation = CloseCode(known: 1008)
     /// The message was larger than the relay accepts.
     public static let messageTooBig = CloseCode(known: 1009)
+    /// The phone has to connect again, because the relay is shutting down or the connection has reached its lifetime.
+    public static let serviceRestart = CloseCode(known: 1012)
+    /// The phone declined the client's request.
+    public static let tryAgainLater = CloseCode(known: 1013)
 }

@@ -39,6 +39,26 @@ enum ServerFrame {
         return [0x88, 2, UInt8(code.rawValue >> 8), UInt8(truncatingIfNeeded: code.rawValue)]
     }
 
+    /// Returns a binary message.
+    static func binary(_ payload: [UInt8]) -> [UInt8] {
+        var frame = [UInt8](repeating: 0, count: headerLength(payload: payload.count))
+        var header = frame.mutableSpan
+        var bytes = header.mutableBytes
+        writeHeader(opcode: .binary, isFinal: true, payload: payload.count, to: &bytes, at: 0)
+        return frame + payload
+    }
+
+    /// Returns the payload of a frame at `offset`, which must be complete, and true if it ends its message.
+    static func payload(at offset: Int, in frames: RawSpan) -> (range: Range<Int>, isFinal: Bool) {
+        var length = Int(frames.byte(at: offset + 1))
+        let extra = length == 126 ? 2 : length == 127 ? 8 : 0
+        if extra > 0 {
+            length = ((offset + 2)..<(offset + 2 + extra)).reduce(0) { $0 << 8 | Int(frames.byte(at: $1)) }
+        }
+        let start = offset + 2 + extra
+        return (start..<(start + length), frames.byte(at: offset) & 0x80 != 0)
+    }
+
     /// A ping without payload.
     static let ping: [UInt8] = [0x89, 0]
 

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridCaBLE
+internal import NIOCore
+
+// A phone that listens for wake-ups: challenged, listening, closing.
+extension RelayConnection {
+    /// Maximum number of bytes from a phone that listens, counted as for a tunnel.
+    ///
+    /// A phone sends a proof of about 120 bytes, answers to pings, and a few messages for each wake-up.
+    private static let maximumListenerBytes = 64 << 10
+
+    /// Largest number of seconds in a wake-up.
+    private static let maximumWakeSeconds: Int64 = 600
+
+    /// Sends the response and the challenge; the phone has the time of a request to answer.
+    func challenge(_ contact: ContactID, _ request: UpgradeRequest) {
+        var generator = SystemRandomNumberGenerator()
+        let challenge = ListenChallenge(using: &generator)
+        listener = ListenerState(contact, challenge)
+        frames = FrameReader(maximumMessage: ListenMessage.maximumLength)
+        phase = .listening
+        deadline = loop.now + limits.headTime
+        write(request.response(routing: nil))
+        send(.hello(challenge, pingSeconds: limits.listenerPingSeconds))
+    }
+
+    private func send(_ message: ListenMessage) { write(ServerFrame.binary(message.encoded)) }
+
+    // MARK: Messages
+
+    /// Handles an event in the bytes from the phone.
+    func handleListening(_ event: FrameEvent, _ bytes: RawSpan) {
+        sentCost += event.cost
+        guard sentCost <= Self.maximumListenerBytes else { return closeTunnel(.policyViolation) }
+        switch event {
+        case .data(let range, _): receiveMessages(bytes.extracting(range))
+        case .ping(let payload): pendingPong = Array(copying: bytes.extracting(payload))
+        case .pong: break
+        case .close(let code): closeTunnel(code)
+        }
+    }
+
+    /// Handles the messages that end in these frames, and keeps the fragments of an incomplete one.
+    private func receiveMessages(_ frames: RawSpan) {
+        var offset = 0
+        while offset < frames.byteCount, let listener {
+            let (payload, isFinal) = ServerFrame.payload(at: offset, in: frames)
+            offset = payload.upperBound
+            listener.fragments.append(copying: frames.extracting(payload))
+            guard isFinal else { continue }
+            let message = listener.fragments
+            listener.fragments = []
+            do throws(ListenMessage.ParseError) {
+                handle(try ListenMessage(parsing: message), listener)
+            } catch {
+                return closeTunnel(.policyViolation)
+            }
+        }
+    }
+
+    private func handle(_ message: ListenMessage, _ listener: ListenerState) {
+        switch (listener.phase, message) {
+        case (.challenged(let contact, let challenge), .own(let key, let signature)):
+            proveContact(contact, challenge, key, signature)
+        case (.listening(_, let digest, let id), .decline(let number)):
+            loop.carryOut(loop.context.registry.decline(number, for: digest, by: id))
+        case (.listening(let key, let digest, _), .gone(let signature)): revoke(key, digest, signature)
+        default: closeTunnel(.policyViolation)
+        }
+    }
+
+    /// Makes the connection a listener if the phone owns the contact ID of its request.
+    private func proveContact(
+        _ contact: ContactID,
+        _ challenge: ListenChallenge,
+        _ key: ContactPublicKey,
+        _ signature: ContactSignature
+    ) {
+        guard let id, let host = loop.context.contactHost, let digest = ContactDigest(contact),
+            key.verifies(signature, of: .listen(host: host, challenge, contact))
+        else {
+            if let admitted { loop.context.admission.recordFailedProof(of: admitted, now: loop.now) }
+            return closeTunnel(.policyViolation)
+        }
+        let member = TunnelMember(mailbox: loop.mailbox, connection: id)
+        let (listenerID, instructions) = loop.context.registry.listen(for: digest, by: member)
+        listener?.phase = .listening(key, digest, listenerID)
+        let lifetime = limits.listening.nanoseconds
+        // Phones that connected at once, such as after a restart, do not return at once.
+        deadline = loop.now + .nanoseconds(lifetime - Int64.random(in: 0...max(0, lifetime / 5)))
+        send(.ok)
+        loop.carryOut(instructions)
+    }
+
+    /// Revokes the contact ID, if its owner has signed that, and closes the connection.
+    private func revoke(_ key: ContactPublicKey, _ digest: ContactDigest, _ signature: ContactSignature) {
+        guard let host = loop.context.contactHost,
+            key.verifies(signature, of: .gone(host: host, key.contactID))
+        else { return closeTunnel(.policyViolation) }
+        loop.carryOut(loop.context.registry.revoke(digest, with: Revocation(key: key, signature: signature)))
+        closeTunnel(.normal)
+    }
+
+    // MARK: Wake-ups
+
+    /// Sends a wake-up to the phone.
+    ///
+    /// If the connection no longer listens, the next listener gets the wake-up.
+    func deliver(_ wakeUp: WakeUp) {
+        guard listener?.id != nil else { return }
+        let left = max(.zero, wakeUp.deadline - loop.now)
+        send(
+            .wake(
+                number: wakeUp.number,
+                wakeUp.key.routing,
+                wakeUp.key.tunnel,
+                wakeUp.payload,
+                seconds: Int(min(left.nanoseconds / 1_000_000_000, Self.maximumWakeSeconds))
+            )
+        )
+        update()
+    }
+
+    /// Leaves the contact table, because the connection closes.
+    func stopListening() {
+        if case .listening(_, let digest, let id) = listener?.phase {
+            loop.context.registry.stopListening(for: digest, id)
+        }
+        listener = nil
+    }
+}
+
+/// The state of a phone that listens, in an object, because other connections need none.
+final class ListenerState {
+    enum Phase {
+        /// The phone has not proven its contact ID.
+        case challenged(ContactID, ListenChallenge)
+        /// The phone is in the contact table.
+        case listening(ContactPublicKey, ContactDigest, ListenerID)
+    }
+
+    var phase: Phase
+    /// The fragments of an incomplete message.
+    var fragments: [UInt8] = []
+
+    init(_ contact: ContactID, _ challenge: ListenChallenge) { phase = .challenged(contact, challenge) }
+
+    /// The listener's number in the contact table, once the phone has proven its contact ID.
+    var id: ListenerID? {
+        if case .listening(_, _, let id) = phase { id } else { nil }
+    }
+}
+
+extension RelayLimits {
+    /// The ping interval that the challenge announces, in whole seconds.
+    fileprivate var listenerPingSeconds: Int {
+        Int(min(max(1, listenerPingInterval.nanoseconds / 1_000_000_000), 300))
+    }
+}

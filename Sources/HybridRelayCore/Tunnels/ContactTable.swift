@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridCaBLE
+internal import HybridPrimitives
+internal import NIOCore
+
+/// The part of a phone's contact ID that differs from other contact IDs: 24 bytes of a hash, without an array.
+struct ContactDigest: Hashable, Sendable, SecretMaterial {
+    private let first: UInt64
+    private let second: UInt64
+    private let third: UInt64
+
+    /// Creates the digest of a contact ID; `nil` for the contact ID of a push service or of another vendor's relay.
+    init?(_ contact: ContactID) {
+        guard contact.kind == .listener else { return nil }
+        var words: [UInt64] = [0, 0, 0]
+        for (index, byte) in contact.bytes.dropFirst().enumerated() {
+            words[index / 8] = words[index / 8] << 8 | UInt64(byte)
+        }
+        (first, second, third) = (words[0], words[1], words[2])
+    }
+}
+
+/// A client's request that wakes a phone, as the phone's connection receives it.
+struct WakeUp: Sendable {
+    /// The number by which the phone declines the request; unique while the contact ID has other wake-ups.
+    let number: UInt32
+    /// The tunnel in which the client waits.
+    let key: TunnelKey
+    /// The bytes that the client sent for the phone.
+    let payload: ClientPayload
+    /// Time when the client's tunnel ends if the phone has not joined it.
+    let deadline: NIODeadline
+}
+
+/// An order from the contact table to a connection.
+enum ContactOrder: Sendable {
+    /// The request of a client is accepted, so the client gets its response.
+    case accept
+    /// A wake-up for a phone.
+    case wake(WakeUp)
+    /// A newer connection of the same phone has replaced this one.
+    case replaced
+
+    /// True if the connection continues with input that it has not processed yet.
+    var continuesInput: Bool {
+        if case .accept = self { true } else { false }
+    }
+}
+
+/// The result of a wake-up, which determines the metric label.
+enum WakeUpOutcome: String, CaseIterable, Sendable {
+    /// The phone joined the client's tunnel.
+    case joined
+    /// The phone declined, or revoked its contact ID.
+    case declined
+    /// The phone did neither before the client left or the time was over.
+    case unanswered
+    /// No phone was listening.
+    case noListener = "no_listener"
+    /// The contact ID had been requested too often.
+    case limited
+    /// The contact ID was revoked.
+    case gone
+
+    /// Creates the outcome of a request that was refused; `nil` if it says nothing about the contact ID.
+    init?(of refusal: UpgradeRefusal) {
+        switch refusal.status {
+        case 410: self = .gone
+        case 429: self = .limited
+        default: return nil
+        }
+    }
+
+    /// Creates the outcome of a wake-up in a state whose tunnel ended for a reason; `nil` means that the phone joined.
+    init(of state: WakeUpState, endedFor reason: TunnelEndReason?) {
+        switch (state, reason) {
+        case (.held, .revoked): self = .gone
+        case (_, .declined), (_, .revoked): self = .declined
+        case (.held, _): self = .noListener
+        case (.ringing, nil): self = .joined
+        case (.ringing, _): self = .unanswered
+        }
+    }
+}
+
+/// The state of a wake-up that has not ended.
+enum WakeUpState: Hashable, Sendable {
+    /// No phone is listening, and the client has no response.
+    case held(until: NIODeadline)
+    /// The client has its response, and a phone has received the wake-up.
+    case ringing
+}
+
+/// Number of a connection that listens; a newer connection has a higher number.
+struct ListenerID: Hashable, Sendable { fileprivate let number: UInt64 }
+
+/// The phones that listen, and the wake-ups for them: a pure state machine without sockets, clock or randomness.
+///
+///     request, no listener           listen                 connect
+///     ────────────────────→ held ─────────────→ ringing ──────────────→ (joined)
+///     request, listener       │                 ↑    │
+///     ────────────────────────┼─────────────────┘    └─ declined, revoked, unanswered ─→ (removed)
+///                             └─ 8 s over (noListener), revoked, abandoned, draining ──→ (removed)
+///
+/// A phone's connection is in the table from the proof of its contact ID until it closes or is replaced. The newest one
+/// replaces the older one of the same contact ID. It receives all wake-ups that are held, and once more all that are
+/// ringing, because the older connection may have been dead. So no listener gets a wake-up twice, and none is lost.
+///
+/// Each wake-up has a tunnel of its own in ``TunnelTable``, opened by the client. The end of the tunnel's wait, for
+/// whatever reason, removes the wake-up: the caller reports it with ``remove(_:)``. The table itself ends no tunnel. It
+/// returns the keys of those that have to end.
+///
+/// *Memory.* A contact ID has an entry while it has wake-ups, and until its rate limit no longer matters. Wake-ups are
+/// bounded by the relay's tunnels. At most ``rememberedContacts`` entries without wake-ups stay. A listener takes about
+/// 100 bytes here.
+struct ContactTable<Member: Sendable>: Sendable {
+    /// An order for a connection.
+    struct Instruction: Sendable {
+        let member: Member
+        let order: ContactOrder
+
+        /// True if a newer listener replaces an older one.
+        var isReplacement: Bool {
+            if case .replaced = order { true } else { false }
+        }
+    }
+
+    private struct Listener {
+        let id: ListenerID
+        let member: Member
+    }
+
+    private struct Entry {
+        let wakeUp: WakeUp
+        let client: Member
+        var state: WakeUpState
+    }
+
+    private struct Contact {
+        /// In the order of the requests.
+        var entries: [Entry] = []
+        var lastNumber: UInt32 = 0
+        var bucket = RateBucket()
+    }
+
+    /// Maximum number of contact IDs without wake-ups that are remembered because of their rate limit.
+    static var rememberedContacts: Int { 10_000 }
+
+    /// The limits; a change takes effect with the next call.
+    var limits: RelayLimits { didSet { revocations.capacity = limits.revocations } }
+    private var listeners: [ContactDigest: Listener] = [:]
+    private var contacts: [ContactDigest: Contact] = [:]
+    /// The contact IDs of all wake-ups.
+    private var contactOfKey: [TunnelKey: ContactDigest] = [:]
+    private var revocations: RevocationTable
+    private var lastListener: UInt64 = 0
+    /// A time before all deadlines; an earlier sweep does nothing.
+    private var nothingDueBefore = NIODeadline.distantFuture
+
+    /// Number of wake-ups that are held.
+    private(set) var heldCount = 0
+
+    /// Creates an empty table.
+    init(limits: RelayLimits) {
+        self.limits = limits
+        revocations = RevocationTable(capacity: limits.revocations)
+    }
+
+    /// Number of phones that listen.
+    var listenerCount: Int { listeners.count }
+    /// Number of wake-ups that are held or ringing.
+    var wakeUpCount: Int { contactOfKey.count }
+    /// Number of contact IDs that have an entry, without those that only have a listener.
+    var contactCount: Int { contacts.count }
+
+    private var rate: Rate { Rate(perMinute: limits.wakeUpsPerMinute, burst: limits.wakeUpBurst) }
+
+    // MARK: Listeners
+
+    /// Adds a connection that has proven its contact ID, and delivers the contact ID's wake-ups to it.
+    ///
+    /// Each client is accepted before the phone learns the IDs with which it can join.
+    mutating func listen(
+        for contact: ContactDigest,
+        by member: Member
+    ) -> (id: ListenerID, instructions: [Instruction]) {
+        lastListener += 1
+        let id = ListenerID(number: lastListener)
+        var instructions: [Instruction] = []
+        if let older = listeners.updateValue(Listener(id: id, member: member), forKey: contact) {
+            instructions.append(Instruction(member: older.member, order: .replaced))
+        }
+        guard let place = contacts.index(forKey: contact) else { return (id, instructions) }
+        for index in contacts.values[place].entries.indices {
+            let entry = contacts.values[place].entries[index]
+            if case .held = entry.state {
+                heldCount -= 1
+                contacts.values[place].entries[index].state = .ringing
+                instructions.append(Instruction(member: entry.client, order: .accept))
+            }
+            instructions.append(Instruction(member: member, order: .wake(entry.wakeUp)))
+        }
+        return (id, instructions)
+    }
+
+    /// Removes a listener whose connection closes; its wake-ups keep ringing.
+    mutating func stopListening(for contact: ContactDigest, _ id: ListenerID) {
+        if listeners[contact]?.id == id { listeners[contact] = nil }
+    }
+
+    // MARK: Wake-ups
+
+    /// Returns the reason for refusing a request for a contact ID; `nil` if it can be added.
+    mutating func refusal(of contact: ContactDigest, now: NIODeadline) -> UpgradeRefusal? {
+        if let revocation = revocations[contact] { return .contactGone(revocation) }
+        if let bucket = contacts[contact]?.bucket, !bucket.hasRoom(for: rate, now: now) { return .tooManyWakeUps }
+        return listeners[contact] != nil || heldCount < limits.heldContacts ? nil : .full
+    }
+
+    /// Adds a wake-up for a request that ``refusal(of:now:)`` allows, and delivers it if the phone listens.
+    ///
+    /// - Parameters:
+    ///   - contact: The requested contact ID.
+    ///   - payload: The bytes for the phone.
+    ///   - key: The tunnel of the client, which must not be in use.
+    ///   - client: The connection of the client.
+    ///   - now: The current time.
+    mutating func addRequest(
+        for contact: ContactDigest,
+        _ payload: ClientPayload,
+        in key: TunnelKey,
+        by client: Member,
+        now: NIODeadline
+    ) -> [Instruction] {
+        var entry = contacts[contact] ?? Contact()
+        entry.bucket.take(1, of: rate, now: now)
+        entry.lastNumber &+= 1
+        let wakeUp = WakeUp(number: entry.lastNumber, key: key, payload: payload, deadline: now + limits.waiting)
+        let listener = listeners[contact]
+        let heldUntil = now + limits.contactHold
+        let state = listener == nil ? WakeUpState.held(until: heldUntil) : .ringing
+        entry.entries.append(Entry(wakeUp: wakeUp, client: client, state: state))
+        contacts[contact] = entry
+        contactOfKey[key] = contact
+        guard let listener else {
+            heldCount += 1
+            nothingDueBefore = min(nothingDueBefore, heldUntil)
+            return []
+        }
+        return [
+            Instruction(member: client, order: .accept), Instruction(member: listener.member, order: .wake(wakeUp)),
+        ]
+    }
+
+    /// Returns true if the phone may join the tunnel of a wake-up, because it has received the wake-up.
+    func isRinging(_ key: TunnelKey) -> Bool { entry(of: key)?.state == .ringing }
+
+    /// Returns the tunnel of the wake-up that a listener declines.
+    ///
+    /// It is `nil` if the wake-up has ended, or if another connection listens now.
+    func declined(_ number: UInt32, for contact: ContactDigest, by id: ListenerID) -> TunnelKey? {
+        guard listeners[contact]?.id == id else { return nil }
+        return contacts[contact]?.entries.first { $0.wakeUp.number == number && $0.state == .ringing }?.wakeUp.key
+    }
+
+    /// Removes the wake-up of a tunnel that no longer waits, and returns its last state; `nil` if there is none.
+    mutating func remove(_ key: TunnelKey) -> WakeUpState? {
+        guard let contact = contactOfKey.removeValue(forKey: key), let place = contacts.index(forKey: contact),
+            let index = contacts.values[place].entries.firstIndex(where: { $0.wakeUp.key == key })
+        else { return nil }
+        let state = contacts.values[place].entries.remove(at: index).state
+        if case .held = state { heldCount -= 1 }
+        guard contacts.values[place].entries.isEmpty else { return state }
+        if contacts.count > Self.rememberedContacts {
+            contacts.remove(at: place)
+        } else {
+            nothingDueBefore = min(nothingDueBefore, contacts.values[place].bucket.fullAt)
+        }
+        return state
+    }
+
+    private func entry(of key: TunnelKey) -> Entry? {
+        guard let contact = contactOfKey[key] else { return nil }
+        return contacts[contact]?.entries.first { $0.wakeUp.key == key }
+    }
+
+    // MARK: Revocations
+
+    /// Records a revocation, whose signature the caller has verified, and returns the tunnels that have to end.
+    mutating func revoke(_ contact: ContactDigest, with revocation: Revocation) -> [TunnelKey] {
+        revocations.insert(revocation, for: contact)
+        return contacts[contact]?.entries.map(\.wakeUp.key) ?? []
+    }
+
+    // MARK: Sweep
+
+    /// Returns the tunnels whose requests have been held for too long, and drops entries that no longer matter.
+    mutating func sweep(now: NIODeadline) -> [TunnelKey] {
+        guard now >= nothingDueBefore else { return [] }
+        var due: [TunnelKey] = []
+        var next = NIODeadline.distantFuture
+        var idle: [ContactDigest] = []
+        for (digest, contact) in contacts {
+            if contact.entries.isEmpty {
+                if contact.bucket.fullAt <= now { idle.append(digest) } else { next = min(next, contact.bucket.fullAt) }
+            }
+            for entry in contact.entries {
+                guard case .held(let until) = entry.state else { continue }
+                if until <= now { due.append(entry.wakeUp.key) } else { next = min(next, until) }
+            }
+        }
+        for digest in idle { contacts[digest] = nil }
+        nothingDueBefore = next
+        return due
+    }
+}
