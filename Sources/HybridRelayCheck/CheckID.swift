@@ -41,12 +41,24 @@ public enum CheckID: String, CaseIterable, Sendable {
     case oversizedMessage = "oversized-message"
     case slowHead = "slow-head"
     case token = "token"
+    case listenProof = "listen-proof"
+    case listenBadProof = "listen-bad-proof"
+    case listenOtherKey = "listen-other-key"
+    case listenOtherHost = "listen-other-host"
+    case listenReplaced = "listen-replaced"
+    case contactWake = "contact-wake"
+    case contactHeld = "contact-held"
+    case contactDeclined = "contact-declined"
+    case contactRevoked = "contact-revoked"
+    case contactLimit = "contact-limit"
+    case contactNoPhone = "contact-no-phone"
 
     /// The importance of the check.
     public var level: CheckLevel {
         switch self {
         case .roundTrip, .wrongRoutingID, .malformedIDStatus, .noUpgrade, .notGet, .noDeflate, .tunnelTwice,
-            .textMessage, .unmaskedFrame, .oversizedMessage, .slowHead, .token:
+            .textMessage, .unmaskedFrame, .oversizedMessage, .slowHead, .token,
+            .listenReplaced, .contactHeld, .contactDeclined, .contactLimit:
             .advisory
         default: .required
         }
@@ -92,6 +104,17 @@ public enum CheckID: String, CaseIterable, Sendable {
         case .oversizedMessage: "a message over 1 MiB is answered with close code 1009"
         case .slowHead: "half a request line times out"
         case .token: "/cable/new without a token is answered 401"
+        case .listenProof: "a phone that proves its contact ID on /cable/listen is accepted"
+        case .listenBadProof: "a signature over another challenge is refused"
+        case .listenOtherKey: "a key that the contact ID does not belong to is refused"
+        case .listenOtherHost: "a signature for another relay is refused"
+        case .listenReplaced: "a phone's newer connection replaces the older one"
+        case .contactWake: "/cable/contact wakes the phone with the client's payload, and messages pass both ways"
+        case .contactHeld: "a contact waits for a phone that is about to connect"
+        case .contactDeclined: "a contact that the phone declines is closed with code 1013"
+        case .contactRevoked: "a contact ID that its phone has revoked is answered 410 with the phone's signature"
+        case .contactLimit: "too many wake-ups of one phone are answered 429"
+        case .contactNoPhone: "a contact whose phone is not connected is answered 404, not 410"
         }
     }
 }

@@ -11,7 +11,10 @@ public struct CheckOptions: Sendable {
     ///
     /// If an authenticator disconnects, its client must learn that within ten seconds, even if the relay is otherwise
     /// allowed to be slower.
-    public var reactionTimeouts: [CheckID: Duration] = [.cutByClient: .seconds(10), .cutByPhone: .seconds(10)]
+    /// A relay holds a contact for eight seconds before it reports that the phone is not there.
+    public var reactionTimeouts: [CheckID: Duration] = [
+        .cutByClient: .seconds(10), .cutByPhone: .seconds(10), .contactNoPhone: .seconds(20),
+    ]
     /// True to wait until the relay times out an incomplete request.
     public var isSlow = false
     /// True if the relay serves linked authenticators, so that 410 is the correct status for an unknown one.
@@ -24,7 +27,9 @@ public struct CheckOptions: Sendable {
     ///
     /// `Host` and the check of the certificate still use the relay's name.
     public var connectTo: ConnectTo?
-    /// The token sent with each `/cable/new`, only over connections with a valid certificate.
+    /// The host that linked phones name in their signatures; the relay's own host if `nil`.
+    public var contactHost: String?
+    /// The token sent with each `/cable/new` and `/cable/listen`, only over connections with a valid certificate.
     public var token: BearerToken?
 
     /// Creates the default options.

@@ -112,6 +112,17 @@ extension CheckRun {
         case .oversizedMessage: try await oversizedMessage()
         case .slowHead: try await slowHead()
         case .token: try await token()
+        case .listenProof: try await listenProof()
+        case .listenBadProof: try await listenBadProof()
+        case .listenOtherKey: try await listenOtherKey()
+        case .listenOtherHost: try await listenOtherHost()
+        case .listenReplaced: try await listenReplaced()
+        case .contactWake: try await contactWake()
+        case .contactHeld: try await contactHeld()
+        case .contactDeclined: try await contactDeclined()
+        case .contactRevoked: try await contactRevoked()
+        case .contactLimit: try await contactLimit()
+        case .contactNoPhone: try await contactNoPhone()
         }
     }
 }

@@ -93,10 +93,10 @@ struct CommandTests {
             let fine = try await run("check", "--timeout", "30", "ws://127.0.0.1:\(port)")
             #expect(fine.status == 0, "\(fine.output)\(fine.errors)")
             #expect(fine.errors == "")
-            #expect(fine.lines.count == 39)
+            #expect(fine.lines.count == 50)
             #expect(fine.lines.first == "not tested  tls-certificate      the address has no TLS")
             #expect(fine.lines.dropLast().last == "ws://127.0.0.1:\(port) at 127.0.0.1:\(port): conforms")
-            #expect(fine.lines.last?.hasSuffix("; 37 connections") == true)
+            #expect(fine.lines.last?.hasSuffix("; 38 connections") == true)
         }
     }
 
@@ -111,9 +111,9 @@ struct CommandTests {
             #expect(document["relay"] == .text("ws://127.0.0.1:\(port)"))
             #expect(document["address"] == .text("127.0.0.1:\(port)"))
             #expect(document["verdict"] == .text("conforms"))
-            #expect(document["connections"] == .number(37))
+            #expect(document["connections"] == .number(38))
             let checks = try document.list("checks")
-            #expect(checks.count == 37)
+            #expect(checks.count == 48)
             for check in checks {
                 #expect(Set(try check.entries.keys) == ["id", "level", "outcome", "expected", "found"])
                 #expect(["required", "advisory"].contains(try check.text("level")))

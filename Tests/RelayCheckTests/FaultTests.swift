@@ -73,9 +73,29 @@ struct FaultTests {
         Case(fault: .ignoresToken, differ: [.token]),
     ]
 
-    @Test("Each fault is detected by its own checks only", arguments: requests + frames)
+    private static let linked = [
+        Case(fault: .refusesProof, differ: [.listenProof], prevents: true),
+        Case(fault: .acceptsAnySignature, differ: [.listenBadProof, .listenOtherHost]),
+        Case(fault: .acceptsAnyKey, differ: [.listenOtherKey]),
+        Case(fault: .acceptsAnyHost, differ: [.listenOtherHost]),
+        Case(fault: .keepsOlderListener, differ: [.listenReplaced], reactionTimeouts: [.listenReplaced: .seconds(2)]),
+        Case(fault: .changesPayload, differ: [.contactWake, .contactHeld]),
+        Case(fault: .signalsNothing, differ: [.contactWake], reactionTimeouts: [.contactWake: .seconds(2)]),
+        Case(fault: .losesClientsEarly, differ: [.contactWake], reactionTimeouts: [.contactWake: .seconds(2)]),
+        Case(fault: .holdsNothing, differ: [.contactHeld]),
+        Case(fault: .ignoresDecline, differ: [.contactDeclined], reactionTimeouts: [.contactDeclined: .seconds(2)]),
+        Case(fault: .forgetsRevocation, differ: [.contactRevoked]),
+        Case(fault: .unprovenRevocation, differ: [.contactRevoked]),
+        Case(fault: .neverLimits, differ: [.contactLimit]),
+        Case(fault: .absentIsGone, differ: [.contactNoPhone]),
+    ]
+
+    private static let all = requests + frames + linked
+
+    @Test("Each fault is detected by its own checks only", arguments: all)
     func faults(_ expected: Case) async throws {
-        try await FaultyRelay.run(expected.fault, token: Self.token) { port in
+        let servesLinked = Self.linked.contains { $0.fault == expected.fault }
+        try await FaultyRelay.run(expected.fault, token: Self.token, servesLinked: servesLinked) { port in
             var options = CheckOptions.testing
             options.isSlow = true
             options.token = BearerToken(Self.token.utf8)
@@ -84,7 +104,7 @@ struct FaultTests {
             #expect(Set(report.differing) == expected.differ, "\(report.complaints)")
             #expect(report.prevented.isEmpty == !expected.prevents, "\(report.complaints)")
             // Each check may need its own tunnel, which is the maximum of a run.
-            #expect(report.connections < 60)
+            #expect(report.connections < 90)
             let isSerious = expected.differ.contains { $0.level == .required }
             #expect(report.verdict == (isSerious ? .differs : .conforms))
         }
@@ -92,24 +112,27 @@ struct FaultTests {
 
     @Test("Each fault has a case")
     func complete() {
-        #expect(Set((Self.requests + Self.frames).map(\.fault)) == Set(Fault.allCases))
+        #expect(Set(Self.all.map(\.fault)) == Set(Fault.allCases))
     }
 
     @Test("Each check except those of TLS detects a fault")
     func allChecks() {
-        let touched = (Self.requests + Self.frames).reduce(into: Set<CheckID>()) { $0.formUnion($1.differ) }
+        let touched = Self.all.reduce(into: Set<CheckID>()) { $0.formUnion($1.differ) }
         #expect(Set(CheckID.allCases).subtracting(touched) == [.tlsCertificate, .tlsVersion])
     }
 
-    @Test("Without a fault, nothing differs", arguments: [nil, token])
-    func faultless(token: String?) async throws {
-        try await FaultyRelay.run(nil, token: token) { port in
+    @Test("Without a fault, nothing differs", arguments: [nil, token], [false, true])
+    func faultless(token: String?, servesLinked: Bool) async throws {
+        try await FaultyRelay.run(nil, token: token, servesLinked: servesLinked) { port in
             var options = CheckOptions.testing
             options.isSlow = true
             options.token = token.flatMap { BearerToken($0.utf8) }
             let report = try await check("ws://127.0.0.1:\(port)", options)
             #expect(report.complaints == [])
-            #expect(report.connections == (token == nil ? 38 : 39))
+            #expect(report.connections == (token == nil ? 38 : 39) + (servesLinked ? 22 : 1))
+            let linked = report.results.drop { $0.id != .listenProof }
+            let isSkipped = linked.map { $0.outcome == .skipped("not offered: /cable/listen was answered 404") }
+            #expect(isSkipped == Array(repeating: !servesLinked, count: 11))
         }
     }
 

@@ -19,6 +19,10 @@ enum Fault: String, CaseIterable {
     case waitsForAcknowledgement, waitsInsideMessages, delaysMessages
     case ignoresPings, changesPong, losesCloseCode, hidesEndFromClient, hidesEndFromPhone
     case passesText, takesUnmasked, passesOversized, waitsForHead, ignoresToken
+    /// Faults of a relay that serves linked phones.
+    case refusesProof, acceptsAnySignature, acceptsAnyKey, acceptsAnyHost, keepsOlderListener
+    case changesPayload, signalsNothing, losesClientsEarly, holdsNothing, ignoresDecline
+    case forgetsRevocation, unprovenRevocation, neverLimits, absentIsGone
 }
 
 /// A minimal relay with one fault, for tests; all connections use one event loop.
@@ -36,10 +40,12 @@ final class FaultyRelay {
     let fault: Fault?
     /// The token required to open a tunnel, if any.
     let token: String?
+    /// The linked phones, if the relay serves any.
+    let contacts: FaultyContacts?
     private let tokenCount: TokenCount
 
-    private init(_ fault: Fault?, _ token: String?, _ tokenCount: TokenCount) {
-        (self.fault, self.token, self.tokenCount) = (fault, token, tokenCount)
+    private init(_ fault: Fault?, _ token: String?, _ tokenCount: TokenCount, contacts: FaultyContacts?) {
+        (self.fault, self.token, self.tokenCount, self.contacts) = (fault, token, tokenCount, contacts)
     }
 
     /// Runs a relay while `body` runs, which receives its port.
@@ -47,12 +53,14 @@ final class FaultyRelay {
         _ fault: Fault?,
         token: String? = nil,
         tokenCount: TokenCount = TokenCount(),
+        servesLinked: Bool = false,
         tls: NIOSSLContext? = nil,
         _ body: (Int) async throws -> Void
     ) async throws {
         let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
         let relay = try await eventLoop.submit {
-            NIOLoopBound(FaultyRelay(fault, token, tokenCount), eventLoop: eventLoop)
+            let contacts = servesLinked ? FaultyContacts(fault) : nil
+            return NIOLoopBound(FaultyRelay(fault, token, tokenCount, contacts: contacts), eventLoop: eventLoop)
         }.get()
         let isStalling = fault == .waitsForAcknowledgement || fault == .waitsInsideMessages
         let server = try await ServerBootstrap(group: eventLoop)
@@ -81,6 +89,7 @@ final class FaultyRelay {
 
     func forget(_ end: FaultyEnd) {
         for (key, value) in waiting where value === end { waiting[key] = nil }
+        contacts?.forget(end)
     }
 }
 
@@ -99,6 +108,10 @@ final class FaultyEnd: ChannelInboundHandler {
     private var peer: FaultyEnd?
     private var early: [(opcode: UInt8, payload: [UInt8])] = []
     private var held: [UInt8]?
+    /// True for a client that waits for a linked phone.
+    private var isContact = false
+    /// Receives messages in place of a peer.
+    var onMessage: (([UInt8]) -> Void)?
 
     init(_ relay: FaultyRelay) { self.relay = relay }
 
@@ -154,19 +167,28 @@ final class FaultyEnd: ChannelInboundHandler {
         var parts = path.split(separator: "/").map(String.init)
         if let authorization = fields["authorization"] {
             relay.noteToken()
-            // Only requests that open a tunnel may contain the token.
-            guard path.hasPrefix("/cable/new/"), authorization.hasPrefix("Bearer ") else { return refuse(400) }
+            // Only phones' requests that open a tunnel or wait for wake-ups may contain the token.
+            guard ["new", "listen"].contains(parts.dropFirst().first), authorization.hasPrefix("Bearer ") else {
+                return refuse(400)
+            }
         }
         if let token = relay.token, path.hasPrefix("/cable/new/"), !has(.ignoresToken) {
             guard fields["authorization"] == "Bearer " + token else { return refuse(401) }
         }
         guard method == "GET" else { return refuse(has(.notGetIs400) ? 400 : 405) }
-        guard parts.count >= 3, parts[0] == "cable", ["new", "connect", "contact"].contains(parts[1]) else {
+        let isListening = parts.count == 3 && parts[1] == "listen" && relay.contacts != nil
+        guard parts.count >= 3, parts[0] == "cable", isListening || ["new", "connect", "contact"].contains(parts[1])
+        else {
             return refuse(has(.unknownPathIs200) ? 200 : 404)
         }
-        guard parts[1] != "contact" else { return refuse(has(.contactIsGone) ? 410 : 404) }
+        guard parts[1] != "contact" || relay.contacts != nil else { return refuse(has(.contactIsGone) ? 410 : 404) }
         guard let key = fields["sec-websocket-key"], fields["upgrade"] == "websocket" else {
             return refuse(has(.noUpgradeIs400) ? 400 : 426)
+        }
+        if let contacts = relay.contacts {
+            if isListening { return contacts.listen(self, parts[2], key) }
+            let payload = fields["x-cable-client-payload"] ?? ""
+            if parts[1] == "contact" { return contacts.contact(self, parts[2], payload: payload, key) }
         }
         let isOffered = fields["sec-websocket-protocol"] == "fido.cable"
         guard isOffered || has(.takesNoSubprotocol) else { return refuse(400) }
@@ -210,19 +232,22 @@ final class FaultyEnd: ChannelInboundHandler {
         }
         accept(key, "")
         (peer, phone.peer) = (phone, self)
-        if !has(.losesEarly) { for message in phone.early { deliver(message.opcode, message.payload) } }
+        if phone.isContact, !has(.signalsNothing) { phone.send([0]) }
+        if !has(.losesEarly), !(phone.isContact && has(.losesClientsEarly)) {
+            for message in phone.early { deliver(message.opcode, message.payload) }
+        }
         phone.early = []
     }
 
-    private func refuse(_ status: Int) {
-        write(Array("HTTP/1.1 \(status) Refused\r\nContent-Length: 0\r\n\r\n".utf8))
+    func refuse(_ status: Int, _ fields: String = "") {
+        write(Array("HTTP/1.1 \(status) Refused\r\n\(fields)Content-Length: 0\r\n\r\n".utf8))
     }
 
-    private func accept(_ key: String, _ extra: String) {
+    func accept(_ key: String, _ extra: String = "", subprotocol: String = "fido.cable") {
         isUpgraded = true
         let upgrade = has(.wrongUpgradeField) ? "h2c" : "websocket"
         let value = has(.wrongAccept) ? "AAAA" : Accept.value(for: key)
-        var chosen = "Sec-WebSocket-Protocol: fido.cable\r\n"
+        var chosen = "Sec-WebSocket-Protocol: \(subprotocol)\r\n"
         if has(.subprotocolTwice) { chosen += chosen }
         if has(.noSubprotocolChosen) { chosen = "" }
         let head = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: \(upgrade)\r\nConnection: Upgrade\r\n"
@@ -258,6 +283,7 @@ final class FaultyEnd: ChannelInboundHandler {
 
     private func take(_ opcode: UInt8, _ payload: [UInt8]) {
         switch opcode {
+        case 2 where onMessage != nil: onMessage?(payload)
         case 1 where !has(.passesText): violated(1003)
         case 1, 2:
             if let peer {
@@ -314,7 +340,22 @@ final class FaultyEnd: ChannelInboundHandler {
         close(code)
     }
 
-    private func close(_ code: UInt16) { finish([UInt8(code >> 8), UInt8(truncatingIfNeeded: code)]) }
+    /// Sends a message of the relay itself.
+    func send(_ message: [UInt8]) { write(Self.frame(2, message)) }
+
+    /// Lets a linked phone join this client under its IDs.
+    func wait(asContactFor key: String) {
+        isContact = true
+        relay.open(key, by: self)
+    }
+
+    func schedule(in time: TimeAmount, _ body: @escaping () -> Void) {
+        guard let context else { return }
+        let bound = NIOLoopBound(body, eventLoop: context.eventLoop)
+        context.eventLoop.scheduleTask(in: time) { bound.value() }
+    }
+
+    func close(_ code: UInt16) { finish([UInt8(code >> 8), UInt8(truncatingIfNeeded: code)]) }
 
     private func finish(_ payload: [UInt8]) {
         guard !isOver else { return }

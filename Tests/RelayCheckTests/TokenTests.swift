@@ -22,11 +22,12 @@ struct TokenTests {
         }
     }
 
-    @Test("is part of requests that open a tunnel, and of no others")
+    @Test("is part of requests that open a tunnel or wait for wake-ups, and of no others")
     func requests() throws {
         let token = try #require(BearerToken("secret".utf8))
         for (path, isThere) in [
-            ("/cable/new/00", true), ("/cable/connect/000000/00", false), ("/cable/contact/00", false), ("/", false),
+            ("/cable/new/00", true), ("/cable/listen/00", true), ("/cable/connect/000000/00", false),
+            ("/cable/contact/00", false), ("/", false),
         ] {
             let text = String(decoding: ProbeRequest(path).bytes(host: "h", token: token), as: UTF8.self)
             #expect(text.contains("\r\nAuthorization: Bearer secret\r\n") == isThere)

@@ -11,8 +11,8 @@ internal import NIOCore
 final class CheckRun {
     /// Maximum number of connections of a run, enough for each check to open its own tunnel.
     ///
-    /// If the relay conforms, a run makes 38 to 41.
-    static let connectionLimit = 60
+    /// If the relay conforms, a run makes 38 to 42, and 22 more if it serves linked phones.
+    static let connectionLimit = 90
     /// Number of failed connections in a row after which the run stops.
     private static let setbackLimit = 3
 
@@ -35,6 +35,8 @@ final class CheckRun {
     /// Responses that several checks inspect.
     var opening: Result<ProbeExchange, ProbeError>?
     var malformedStatuses: Result<[(name: String, status: Int)], ProbeError>?
+    /// The outcome of the check on which those of linked phones depend.
+    var listening: Result<Void, ProbeError> = .success(())
 
     /// Number of tunnels in a row that could not be opened; at the limit, no check tries again.
     fileprivate var failedTunnels = 0
@@ -102,20 +104,38 @@ final class CheckRun {
         try await connect(tls: options.token == nil ? lenient : strict)
     }
 
-    /// Sends a request over a new connection and reads the head of the response.
-    func exchange(_ request: ProbeRequest) async throws(ProbeError) -> ProbeExchange {
+    /// Sends a request over a new connection.
+    func send(_ request: ProbeRequest) async throws(ProbeError) -> PendingExchange {
         let socket = try await connect()
         var bytes = request.bytes(host: relay.authority, token: options.token)
         defer { SecretBytes.wipe(&bytes) }
-        let sent = try await socket.send(bytes, by: deadline)
-        let (response, arrival) = try await socket.nextTimed(by: deadline, ProbeResponse.take(from:))
-        if response.status == 429 || response.status == 503 {
+        return PendingExchange(socket: socket, sent: try await socket.send(bytes, by: deadline))
+    }
+
+    /// Reads the head of the response to a request.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - pending: Its connection.
+    ///   - expected: 429 if the check provokes it; otherwise, the relay limits the checks.
+    func answer(
+        to request: ProbeRequest,
+        _ pending: PendingExchange,
+        expects expected: Int? = nil
+    ) async throws(ProbeError) -> ProbeExchange {
+        let (response, arrival) = try await pending.socket.nextTimed(by: deadline, ProbeResponse.take(from:))
+        if response.status == 429 || response.status == 503, response.status != expected {
             recordSetback("the relay answers \(response.status) repeatedly")
             throw .busy(response.status)
         }
         setbacks = 0
-        if response.status == 101 { openingTime = min(openingTime ?? .hours(1), max(arrival - sent, .zero)) }
-        return ProbeExchange(request: request, socket: socket, response: response)
+        if response.status == 101 { openingTime = min(openingTime ?? .hours(1), max(arrival - pending.sent, .zero)) }
+        return ProbeExchange(request: request, socket: pending.socket, response: response)
+    }
+
+    /// Sends a request over a new connection and reads the head of the response.
+    func exchange(_ request: ProbeRequest) async throws(ProbeError) -> ProbeExchange {
+        try await answer(to: request, try await send(request))
     }
 
     /// Sends a request like ``exchange(_:)``, but throws if the relay requires a token, or another one.
@@ -144,6 +164,13 @@ final class CheckRun {
 
 @available(*, unavailable)
 extension CheckRun: Sendable {}
+
+/// The connection of a request that has no response yet.
+struct PendingExchange: Sendable {
+    let socket: ProbeSocket
+    /// The time when the system had accepted the request.
+    let sent: NIODeadline
+}
 
 /// A request, the head of its response, and the connection.
 struct ProbeExchange: Sendable {

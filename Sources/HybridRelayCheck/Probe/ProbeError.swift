@@ -19,6 +19,10 @@ enum ProbeError: Error, Hashable {
     case untrusted(String)
     /// The check needs a tunnel, and there is none.
     case noTunnel(String)
+    /// The check needs a phone that waits for wake-ups, and there is none.
+    case noListener(String)
+    /// The relay serves no linked phones; it answered `/cable/listen` with this status.
+    case notOffered(Int)
     /// The relay is full, or limits requests (HTTP status 429 or 503).
     case busy(Int)
     /// The relay requires a token for `/cable/new`, or another one (HTTP status 401).
@@ -87,6 +91,8 @@ enum ProbeError: Error, Hashable {
         case .unreachable(let why): .prevented("no connection: \(why)")
         case .untrusted(let why): .prevented("the token is not sent to this relay: \(why)")
         case .noTunnel(let why): .prevented("no tunnel could be opened: \(why)")
+        case .noListener(let why): .prevented("no phone could wait for wake-ups: \(why)")
+        case .notOffered(let status): .skipped("not offered: /cable/listen was answered \(status)")
         case .busy(let status): .prevented("the relay answered \(status): it is full, or limits requests")
         case .needsToken(false): .prevented("the relay requires a token: name its file with --tunnel-token-file")
         case .needsToken(true): .prevented("the relay rejects this token; ask its operator")
@@ -94,12 +100,16 @@ enum ProbeError: Error, Hashable {
         }
     }
 
-    /// Returns the error for a check whose tunnel could not be opened.
-    func asPremise(after time: Duration) -> ProbeError {
+    /// Returns the error for a check whose tunnel, or another premise, could not be opened; `time` is its time limit.
+    func asPremise(
+        after time: Duration,
+        _ missing: (String) -> ProbeError = ProbeError.noTunnel
+    ) -> ProbeError {
         switch self {
-        case .timedOut: .noTunnel("nothing within \(time.words)")
-        case .disconnected(let why), .malformed(let why): .noTunnel(why)
-        case .unreachable, .untrusted, .noTunnel, .busy, .needsToken, .outOfConnections: self
+        case .timedOut: missing("nothing within \(time.words)")
+        case .disconnected(let why), .malformed(let why): missing(why)
+        case .unreachable, .untrusted, .noTunnel, .noListener, .notOffered, .busy, .needsToken, .outOfConnections:
+            self
         }
     }
 }

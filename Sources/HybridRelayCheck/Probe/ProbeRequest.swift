@@ -12,7 +12,8 @@ struct ProbeRequest: Sendable {
     var path: String
     var subprotocol: String? = TunnelPath.subprotocol
     var requestsUpgrade = true
-    /// True if the request carries the token, if there is one; by default, only requests that open a tunnel do.
+    /// True if the request carries the token, if there is one; by default, only the requests of phones that open a
+    /// tunnel or wait for wake-ups do.
     var carriesToken: Bool
     /// Names and values of further header fields.
     var fields: [(name: String, value: String)] = []
@@ -20,7 +21,7 @@ struct ProbeRequest: Sendable {
 
     init(_ path: String) {
         self.path = path
-        carriesToken = path.hasPrefix("/cable/new/")
+        carriesToken = path.hasPrefix("/cable/new/") || path.hasPrefix("/cable/listen/")
     }
 
     /// Returns the request, which is secret if it contains a token.
