@@ -14,6 +14,8 @@ public struct TunnelError: ExplainedFailure, Hashable {
     public let status: ExitStatus
     /// Code of the close frame (RFC 6455 §7.4) that ended the tunnel, if one did.
     public private(set) var closeCode: UInt16?
+    /// The phone's statement in ``contactGone(_:)``, if the relay presented one; not verified.
+    public private(set) var revocation: ContactRevocation?
 
     private init(_ code: String, _ sentence: String, status: ExitStatus = .unavailable) {
         (self.code, self.status, self.sentence) = (code, status, sentence)
@@ -218,6 +220,10 @@ public struct TunnelError: ExplainedFailure, Hashable {
             "the relay refused the request with HTTP status \(status); check that it is a tunnel relay"
         )
     }
+    /// True for HTTP status 429 or 500 to 599: the relay works, but not now.
+    public var isServerFault: Bool {
+        self == .relayBusy || self == .contactLimited || (500...599).contains { self == .refused(status: $0) }
+    }
     /// Returns the error for an HTTP status that opens no tunnel and is not a redirection.
     static func refusal(status: UInt) -> Self {
         switch status {
@@ -249,6 +255,52 @@ public struct TunnelError: ExplainedFailure, Hashable {
             status: .dataError
         )
     }
+
+    // MARK: Linked phones
+
+    /// The relay does not know how to reach the phone, or did not reach it within a few seconds (HTTP status 404).
+    public static let contactUnreachable = Self(
+        "phone-unreachable",
+        "the relay could not reach the phone; check that it is on and connected, or scan the code instead",
+        status: .temporary
+    )
+    /// The relay reports that the phone has removed the link (HTTP status 410).
+    ///
+    /// A relay of this project presents the phone's signed statement. Without it, the report proves nothing.
+    public static func contactGone(_ revocation: ContactRevocation?) -> Self {
+        var error = Self("link-removed", "the relay reports that the phone has removed the link; scan the code instead")
+        error.revocation = revocation
+        return error
+    }
+    /// True if the relay reports that the phone has removed the link, with or without proof.
+    public var isContactGone: Bool { code == Self.contactGone(nil).code }
+    /// The relay limits how often the phone is contacted (HTTP status 429).
+    public static let contactLimited = Self(
+        "contact-limited",
+        "the phone was contacted too often; wait a minute, or scan the code instead",
+        status: .temporary
+    )
+    /// The user declined on the phone.
+    public static let phoneDeclined = {
+        var error = Self(
+            "declined-on-phone",
+            "the request was declined on the phone; try again, or scan the code instead",
+            status: .notPermitted
+        )
+        error.closeCode = 1013
+        return error
+    }()
+    /// The relay offers no connections for phones that wait for contacts (HTTP status 404).
+    public static let listeningNotOffered = Self(
+        "listening-not-offered",
+        "the relay does not offer linked phones; ask its operator, or use another relay"
+    )
+    /// The relay sent nothing for longer than it had announced.
+    public static let relaySilent = Self(
+        "relay-silent",
+        "the connection to the relay is dead; check the network",
+        status: .temporary
+    )
 
     // MARK: The open tunnel
 

@@ -39,6 +39,7 @@ struct HopConnector: Sendable {
     let hop: Hop
     let relay: RelayEndpoint
     let path: TunnelPath
+    var payload: ClientPayload?
     let bearerToken: BearerToken?
     let tls: TunnelTLS
     /// The record of the alert that ends TLS, if one is requested.
@@ -197,15 +198,20 @@ struct HopConnector: Sendable {
             displayName: name,
             uri: hop.path,
             path: path,
+            payload: payload,
             bearerToken: bearerToken
         )
         let result = try upgrade.start(on: channel) { [progress] head in
             progress.withLock { $0.diagnostics.answer = head }
-        } opened: { channel, routingID in
+        } opened: { [path] channel, acceptance in
             // An open tunnel needs no half-closure. With half-closure, NIOSSL would wait five seconds at the end if the
             // relay's close frame and the end of its input arrive in one read.
             try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false)
-            return WebSocketTunnel(channel: channel, traffic: try MessageHandler.add(to: channel), routingID: routingID)
+            return WebSocketTunnel(
+                channel: channel,
+                traffic: try MessageHandler.add(to: channel, path),
+                acceptance: acceptance
+            )
         }
         let timeouts = relay.network.timeouts
         let deadline = channel.eventLoop.scheduleTask(in: .seconds(Int64(timeouts.connect + timeouts.open))) {

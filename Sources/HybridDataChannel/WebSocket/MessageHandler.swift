@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridCaBLE
 internal import NIOCore
 internal import NIOWebSocket
 
@@ -12,14 +13,15 @@ final class MessageHandler: ChannelDuplexHandler {
     typealias OutboundOut = WebSocketFrame
 
     private let traffic: TunnelTraffic
+    private let path: TunnelPath
     /// True if a read was requested while the buffer was full.
     private var hasPendingRead = false
     private var pendingPong: ByteBuffer?
 
-    private init(traffic: TunnelTraffic) { self.traffic = traffic }
+    private init(traffic: TunnelTraffic, _ path: TunnelPath) { (self.traffic, self.path) = (traffic, path) }
 
     /// Adds a handler to the end of a channel's pipeline, and returns the state to which it delivers messages.
-    static func add(to channel: any Channel) throws -> TunnelTraffic {
+    static func add(to channel: any Channel, _ path: TunnelPath) throws -> TunnelTraffic {
         let traffic = TunnelTraffic {
             channel.eventLoop.execute {
                 // If the handler is gone, there is nothing left to read.
@@ -28,7 +30,7 @@ final class MessageHandler: ChannelDuplexHandler {
             }
         }
         traffic.setRoomToSend(channel.isWritable)
-        try channel.pipeline.syncOperations.addHandler(MessageHandler(traffic: traffic))
+        try channel.pipeline.syncOperations.addHandler(MessageHandler(traffic: traffic, path))
         return traffic
     }
 
@@ -51,9 +53,23 @@ final class MessageHandler: ChannelDuplexHandler {
         case .ping:
             pendingPong = frame.data
             answerPing(context)
-        case .connectionClose: traffic.finish(.closed(code: frame.data.readInteger() ?? 1005))
+        case .connectionClose: traffic.finish(Self.end(of: path, code: frame.data.readInteger() ?? 1005))
         default: break
         }
+    }
+
+    /// Ends the connection if the relay sends nothing for a time that an `IdleStateHandler` measures.
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard case IdleStateHandler.IdleStateEvent.read = event else {
+            return context.fireUserInboundEventTriggered(event)
+        }
+        traffic.finish(.relaySilent)
+        context.close(promise: nil)
+    }
+
+    private static func end(of path: TunnelPath, code: UInt16) -> TunnelError {
+        if case .contact = path, code == TunnelError.phoneDeclined.closeCode { return .phoneDeclined }
+        return .closed(code: code)
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {

@@ -11,6 +11,8 @@ internal import HybridPrimitives
 struct TunnelOpening: Sendable {
     let relay: RelayEndpoint
     let path: TunnelPath
+    /// The message to a linked phone, if one is contacted; sent to each host.
+    var payload: ClientPayload?
     let bearerToken: BearerToken?
     /// Called for each redirection before it is followed.
     var redirected: @Sendable (RedirectStep) -> Void = { _ in }
@@ -26,7 +28,14 @@ struct TunnelOpening: Sendable {
         var isLocal = false
         for count in 0...Redirect.maximumCount {
             let token = hop.host == first ? bearerToken : nil
-            let connector = HopConnector(hop: hop, relay: relay, path: path, bearerToken: token, tls: tls)
+            let connector = HopConnector(
+                hop: hop,
+                relay: relay,
+                path: path,
+                payload: payload,
+                bearerToken: token,
+                tls: tls
+            )
             do {
                 let opened = try await connector.open()
                 report(connector.diagnostics)

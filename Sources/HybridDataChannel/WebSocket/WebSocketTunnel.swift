@@ -17,8 +17,10 @@ public struct WebSocketTunnel: MessageChannel {
     /// Maximum time that a message waits until the socket accepts more data.
     private static let sendTimeout = TimeAmount.seconds(30)
 
+    let acceptance: WebSocketUpgrade.Acceptance
+
     /// The routing ID from the relay, if a new tunnel was requested.
-    public let routingID: RoutingID?
+    public var routingID: RoutingID? { acceptance.routingID }
 
     /// Opens a tunnel, runs `body`, and closes the tunnel.
     ///
@@ -40,6 +42,46 @@ public struct WebSocketTunnel: MessageChannel {
         _ body: @Sendable (WebSocketTunnel) async throws -> Result
     ) async throws -> Result {
         let opening = TunnelOpening(relay: relay, path: path, bearerToken: bearerToken, redirected: redirected)
+        return try await run(opening, body)
+    }
+
+    /// Contacts a linked phone, runs `body` in the tunnel to it, and closes the tunnel as
+    /// ``withTunnel(_:at:bearerToken:redirected:_:)`` does.
+    ///
+    /// The relay may accept before the phone has joined. If it announces the phone's arrival, ``waitForPhone()`` must be
+    /// called before anything is received. A message that is sent earlier waits in the relay. The error of `body` is
+    /// ``TunnelError/phoneDeclined`` if the user declined.
+    ///
+    /// - Parameters:
+    ///   - contact: Contact ID of the link.
+    ///   - payload: The message to the phone.
+    ///   - relay: The relay of the link's tunnel domain.
+    ///   - redirected: Called for each redirection before it is followed.
+    ///   - body: The work in the tunnel; its second argument is true if the relay announces the phone's arrival.
+    /// - Throws: ``TunnelError``, in particular ``TunnelError/contactUnreachable``, ``TunnelError/contactGone(_:)`` and
+    ///   ``TunnelError/contactLimited``; `CancellationError`, and the errors of `body`.
+    public static func withContact<Result: Sendable>(
+        _ contact: ContactID,
+        payload: ClientPayload,
+        at relay: RelayEndpoint,
+        redirected: @escaping @Sendable (RedirectStep) -> Void = { _ in },
+        _ body: @Sendable (WebSocketTunnel, _ signalsConnection: Bool) async throws -> Result
+    ) async throws -> Result {
+        let opening = TunnelOpening(
+            relay: relay,
+            path: .contact(contact),
+            payload: payload,
+            bearerToken: nil,
+            redirected: redirected
+        )
+        return try await run(opening) { tunnel in try await body(tunnel, tunnel.acceptance.signalsConnection) }
+    }
+
+    /// Opens a tunnel or another connection to a relay, runs `body`, and closes the connection.
+    static func run<Result: Sendable>(
+        _ opening: TunnelOpening,
+        _ body: @Sendable (WebSocketTunnel) async throws -> Result
+    ) async throws -> Result {
         let tunnel = try await opening.open()
         do {
             let result = try await body(tunnel)
@@ -55,28 +97,60 @@ public struct WebSocketTunnel: MessageChannel {
     public func send(_ message: WireMessage) async throws {
         try Task.checkCancellation()
         if let end = traffic.end { throw end }
-        // A relay that accepts no more data would block the sender indefinitely.
-        let timer = channel.eventLoop.scheduleTask(in: Self.sendTimeout) { [traffic, channel] in
-            traffic.finish(.stalled)
-            channel.close(promise: nil)
-        }
-        defer { timer.cancel() }
         let frame = WebSocketFrame(masked: .binary, channel.allocator.buffer(bytes: message.bytes))
-        // The channel is checked on the event loop right before the write. Right after the write, the peer may already
-        // have closed the connection, because it has received all that it needs.
-        let isWritten = try await channel.eventLoop.submit { [channel] in
-            guard channel.isActive else { return false }
-            channel.writeAndFlush(frame, promise: nil)
-            return true
-        }.get()
-        guard isWritten else { throw traffic.end ?? .connectionLost }
-        try await traffic.waitForRoom()
+        // A relay that accepts no more data would block the sender indefinitely.
+        try await withTimeLimit(Self.sendTimeout, .stalled) {
+            // The channel is checked on the event loop right before the write. Right after the write, the peer may
+            // already have closed the connection, because it has received all that it needs.
+            let isWritten = try await channel.eventLoop.submit { [channel] in
+                guard channel.isActive else { return false }
+                channel.writeAndFlush(frame, promise: nil)
+                return true
+            }.get()
+            guard isWritten else { throw traffic.end ?? .connectionLost }
+            try await traffic.waitForRoom()
+        }
     }
 
     /// Waits for the next message; throws if `accept` rejects it, because a WebSocket offers each message only once.
     public func receive<Accepted: Sendable>(accept: @Sendable (WireMessage) -> Accepted?) async throws -> Accepted {
         guard let accepted = accept(try await traffic.next()) else { throw TunnelError.messageRefused }
         return accepted
+    }
+
+    /// Waits until the contacted phone has joined; returns at once if the relay does not announce that.
+    ///
+    /// The relay's announcement is a message of one byte `00`, which is consumed. Any other message is an error, because
+    /// the phone only answers.
+    ///
+    /// - Throws: ``TunnelError``, `CancellationError`.
+    public func waitForPhone() async throws {
+        guard acceptance.signalsConnection else { return }
+        guard try await traffic.next().bytes == [0] else {
+            throw TunnelError.relayMisbehaved("it sent data before it announced the phone")
+        }
+    }
+
+    /// Runs `body`, and ends the tunnel with `error` if it takes longer than `limit`.
+    func withTimeLimit<Result>(
+        _ limit: TimeAmount,
+        _ error: TunnelError,
+        _ body: () async throws -> Result
+    ) async throws -> Result {
+        let timer = channel.eventLoop.scheduleTask(in: limit) { [traffic, channel] in
+            traffic.finish(error)
+            channel.close(promise: nil)
+        }
+        defer { timer.cancel() }
+        return try await body()
+    }
+
+    /// Ends the tunnel with ``TunnelError/relaySilent`` whenever nothing has arrived for `limit`.
+    func endAfterSilence(_ limit: TimeAmount) async throws {
+        try await channel.eventLoop.submit { [channel] in
+            let handler = IdleStateHandler(readTimeout: limit)
+            try channel.pipeline.syncOperations.addHandler(handler, position: .first)
+        }.get()
     }
 
     /// Closes the tunnel before `withTunnel` does; afterwards, nothing can be sent or received.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridCaBLE
+internal import HybridPrimitives
 internal import HybridThreads
 internal import NIOCore
 internal import NIOHTTP1
@@ -16,8 +17,18 @@ struct WebSocketUpgrade: Sendable {
     let uri: String
     /// The requested tunnel.
     let path: TunnelPath
+    /// The message to a linked phone, if one is contacted.
+    var payload: ClientPayload?
     /// The relay's token, if there is one.
     let bearerToken: BearerToken?
+
+    /// Facts from the header fields of a response that opens a WebSocket.
+    struct Acceptance: Equatable {
+        /// The routing ID, if a new tunnel was requested.
+        var routingID: RoutingID?
+        /// True if the relay announces the arrival of the contacted phone.
+        var signalsConnection = false
+    }
 
     /// Sends the request.
     ///
@@ -28,12 +39,12 @@ struct WebSocketUpgrade: Sendable {
     ///   - channel: The channel, with TLS established or being established.
     ///   - requestKey: The value of `Sec-WebSocket-Key`.
     ///   - answered: Receives the head of the response.
-    ///   - opened: Receives the channel and the relay's routing ID once the relay has accepted.
+    ///   - opened: Receives the channel and facts from the response once the relay has accepted.
     func start<Opened: Sendable>(
         on channel: any Channel,
         requestKey: String = NIOWebSocketClientUpgrader.randomRequestKey(),
         answered: @escaping @Sendable (HTTPResponseHead) -> Void = { _ in },
-        opened: @escaping @Sendable (any Channel, RoutingID?) throws -> Opened
+        opened: @escaping @Sendable (any Channel, Acceptance) throws -> Opened
     ) throws -> EventLoopFuture<Opened> {
         let answer = Locked<HTTPResponseHead?>(nil)
         let encoder = HTTPRequestEncoder()
@@ -48,9 +59,9 @@ struct WebSocketUpgrade: Sendable {
             maxFrameSize: Limits.messageBytes,
             upgradePipelineHandler: { channel, head in
                 channel.eventLoop.makeCompletedFuture {
-                    let routingID = try accept(head)
+                    let acceptance = try accept(head)
                     try addMessageHandlers(to: channel)
-                    return try opened(channel, routingID)
+                    return try opened(channel, acceptance)
                 }
             }
         )
@@ -70,31 +81,42 @@ struct WebSocketUpgrade: Sendable {
     }
 
     private func requestHead() -> HTTPRequestHead {
-        let headers: HTTPHeaders = ["Host": host, "Sec-WebSocket-Protocol": TunnelPath.subprotocol]
+        var headers: HTTPHeaders = ["Host": host, "Sec-WebSocket-Protocol": subprotocol]
+        if let payload {
+            headers.add(name: TunnelPath.clientPayloadHeader, value: payload.hex)
+            headers.add(name: TunnelPath.signalConnectionHeader, value: "true")
+        }
         return HTTPRequestHead(version: .http1_1, method: .GET, uri: uri, headers: headers)
+    }
+
+    private var subprotocol: String {
+        if case .listen = path { ListenMessage.subprotocol } else { TunnelPath.subprotocol }
     }
 
     /// Checks the header fields of the relay's response that NIO ignores; NIO checks only `Sec-WebSocket-Accept`.
     ///
     /// Without `Upgrade` and `Connection`, NIO's decoder continues with HTTP, and frames after the response are lost.
-    private func accept(_ head: HTTPResponseHead) throws(TunnelError) -> RoutingID? {
+    private func accept(_ head: HTTPResponseHead) throws(TunnelError) -> Acceptance {
         for (field, token) in [("Upgrade", "websocket"), ("Connection", "upgrade")] {
             guard head.headers[canonicalForm: field].contains(where: { $0.lowercased() == token }) else {
                 throw .relayMisbehaved("it did not send \(field): \(token)")
             }
         }
-        guard head.headers["Sec-WebSocket-Protocol"] == [TunnelPath.subprotocol] else {
-            throw .relayMisbehaved("it did not choose the sub-protocol \(TunnelPath.subprotocol)")
+        guard head.headers["Sec-WebSocket-Protocol"] == [subprotocol] else {
+            throw .relayMisbehaved("it did not choose the sub-protocol \(subprotocol)")
         }
         guard head.headers["Sec-WebSocket-Extensions"].isEmpty else {
             throw .relayMisbehaved("it chose an extension that was not offered")
         }
-        guard case .new = path else { return nil }
+        if case .contact = path {
+            return Acceptance(signalsConnection: head.headers.contains(name: TunnelPath.signalConnectionHeader))
+        }
+        guard case .new = path else { return Acceptance() }
         let values = head.headers[TunnelPath.routingIDHeader]
         guard values.count == 1, let id = RoutingID(hex: values[0]) else {
             throw .relayMisbehaved("it gave no routing ID")
         }
-        return id
+        return Acceptance(routingID: id)
     }
 
     private func addMessageHandlers(to channel: any Channel) throws {
@@ -117,7 +139,28 @@ struct WebSocketUpgrade: Sendable {
                 return TunnelError.redirectRefused(host: host, error)
             }
         }
-        return TunnelError.refusal(status: head.status.code)
+        switch (path, head.status.code) {
+        case (.contact, 404): return TunnelError.contactUnreachable
+        case (.contact, 410): return TunnelError.contactGone(ContactRevocation(head.headers))
+        case (.contact, 429): return TunnelError.contactLimited
+        case (.listen, 404): return TunnelError.listeningNotOffered
+        default: return TunnelError.refusal(status: head.status.code)
+        }
+    }
+}
+
+extension ContactRevocation {
+    /// Creates a revocation from a response; `nil` unless it has exactly one of each field, and both are well formed.
+    fileprivate init?(_ headers: HTTPHeaders) {
+        func bytes(_ name: String, _ length: Int) -> [UInt8]? {
+            let values = headers[name]
+            return values.count == 1 ? Base64URL.decode(values[0], maximumLength: length) : nil
+        }
+        guard let key = bytes(TunnelPath.contactKeyHeader, ContactPublicKey.length),
+            let signature = bytes(TunnelPath.contactGoneHeader, ContactSignature.length),
+            let publicKey = ContactPublicKey(bytes: key), let signature = ContactSignature(bytes: signature)
+        else { return nil }
+        self.init(publicKey: publicKey, signature: signature)
     }
 }
 
