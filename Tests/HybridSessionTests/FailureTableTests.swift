@@ -35,16 +35,21 @@ struct FailureTableTests {
         .trustAnchorsUnusable("FILE"), .tunnelNotFound,
         .notAuthorized, .relayBusy, .refused(status: 500), .redirectRefused(host: "HOST", .notSecure),
         .tooManyRedirects(host: "HOST"), .relayMisbehaved("HOW"), .closed(code: 1001), .stalled, .connectionLost,
-        .messageRefused,
+        .messageRefused, .contactUnreachable, .contactGone(nil), .contactLimited, .phoneDeclined, .listeningNotOffered,
+        .relaySilent,
     ]
 
     private static let client: [ClientFailure] = [
         .phoneNotNearby, .unknownRelay, .phoneSilent, .userTimedOut, .phoneVanished, .phoneOrRelayVanished,
         .notThisPhone, .phoneLacksCTAP, .phoneMisbehaved("HOW"), .internalFault("WORDS"),
+        .phoneUnreachable(name), .phoneNotAnswering(name), .phoneDeclined(name), .notLinkedPhone(name),
+        .linkGone(name),
     ]
 
+    private static let name = PhoneName("NAME")
+
     private static let phone: [AuthenticatorSessionFailure] = [
-        .noClient, .tunnelExpired, .notVerified, .clientSilent, .clientMisbehaved("HOW"),
+        .noClient, .computerNotNearby, .tunnelExpired, .notVerified, .clientSilent, .clientMisbehaved("HOW"),
     ]
 
     private static var all: [any ExplainedFailure] {

@@ -3,27 +3,24 @@
 import Crypto
 import HybridCaBLE
 import HybridDataChannel
+import HybridThreads
 import Synchronization
 import Testing
 
 /// One end of a message channel in memory.
 final class MemoryChannel: MessageChannel {
-    private let incoming: AsyncStream<Result<WireMessage, TunnelError>>
-    private let outgoing: AsyncStream<Result<WireMessage, TunnelError>>.Continuation
+    private typealias Queue = AwaitableState<[Result<WireMessage, TunnelError>]>
+
+    private let incoming: Queue
+    private let outgoing: Queue
     private let state = Mutex((sent: 0, fault: TunnelError?.none))
 
-    private init(
-        _ incoming: AsyncStream<Result<WireMessage, TunnelError>>,
-        _ outgoing: AsyncStream<Result<WireMessage, TunnelError>>.Continuation
-    ) {
-        (self.incoming, self.outgoing) = (incoming, outgoing)
-    }
+    private init(_ incoming: Queue, _ outgoing: Queue) { (self.incoming, self.outgoing) = (incoming, outgoing) }
 
     /// Returns two connected ends.
     static func pair() -> (MemoryChannel, MemoryChannel) {
-        let (one, toOne) = AsyncStream.makeStream(of: Result<WireMessage, TunnelError>.self)
-        let (other, toOther) = AsyncStream.makeStream(of: Result<WireMessage, TunnelError>.self)
-        return (MemoryChannel(one, toOther), MemoryChannel(other, toOne))
+        let (one, other) = (Queue([]), Queue([]))
+        return (MemoryChannel(one, other), MemoryChannel(other, one))
     }
 
     /// Number of messages sent from this end.
@@ -33,25 +30,28 @@ final class MemoryChannel: MessageChannel {
     func failSending(_ error: TunnelError?) { state.withLock { $0.fault = error } }
 
     /// Ends the channel with an error for the other end.
-    func end(_ error: TunnelError) {
-        outgoing.yield(.failure(error))
-        outgoing.finish()
-    }
+    func end(_ error: TunnelError) { outgoing.change { $0.append(.failure(error)) } }
 
     func send(_ message: WireMessage) async throws {
         try Task.checkCancellation()
         if let fault = state.withLock({ $0.fault }) { throw fault }
         state.withLock { $0.sent += 1 }
-        outgoing.yield(.success(message))
+        outgoing.change { $0.append(.success(message)) }
     }
 
     func receive<Accepted: Sendable>(accept: @Sendable (WireMessage) -> Accepted?) async throws -> Accepted {
-        for await item in incoming {
+        while true {
+            await incoming.wait { !$0.isEmpty }
+            try Task.checkCancellation()
+            // An error is the last item and stays.
+            let item = incoming.change { queue in
+                if case .success? = queue.first { return queue.removeFirst() as Result<WireMessage, TunnelError>? }
+                return queue.first
+            }
+            guard let item else { continue }
             guard let accepted = accept(try item.get()) else { throw TunnelError.messageRefused }
             return accepted
         }
-        try Task.checkCancellation()
-        throw TunnelError.connectionLost
     }
 }
 

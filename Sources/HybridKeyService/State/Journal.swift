@@ -102,16 +102,3 @@ package struct Journal: Sendable {
         try folder.replace(Self.fileName, with: Array(rest))
     }
 }
-
-/// The text of a time in UTC.
-enum UTCTime {
-    /// Returns a time in the form `2026-01-31T12:00:00Z`.
-    static func text(_ secondsSince1970: UInt64) -> String {
-        var seconds = time_t(clamping: secondsSince1970)
-        var parts = tm()
-        guard gmtime_r(&seconds, &parts) != nil else { return "\(secondsSince1970)" }
-        func two(_ number: CInt) -> String { (number < 10 ? "0" : "") + "\(number)" }
-        let date = "\(Int(parts.tm_year) + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
-        return "\(date)T\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))Z"
-    }
-}

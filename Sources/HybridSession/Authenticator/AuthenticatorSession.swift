@@ -32,6 +32,10 @@ internal import HybridThreads
 /// authenticator, and the first client that verifies over either transport is served. Any device nearby can connect
 /// over L2CAP. A peer that does not verify is therefore disconnected, and the ceremony continues. If the relay is
 /// unusable, the ceremony continues over L2CAP.
+///
+/// A client that supports linking gets an update right after the post-handshake message, with or without a link. A
+/// linked client needs no code. The relay wakes the authenticator, which joins the client's tunnel after the user's tap
+/// (``ApprovedWakeUp``).
 public struct AuthenticatorSession: Sendable {
     /// The radio that sends the advert.
     public let radio: BluetoothRadio
@@ -67,6 +71,7 @@ public struct AuthenticatorSession: Sendable {
     ///
     /// - Parameters:
     ///   - offer: The scanned code.
+    ///   - linking: The link that the user offers to the client, if the client supports linking; `nil` for none.
     ///   - info: The response to `authenticatorGetInfo`.
     ///   - events: Called with each event.
     ///   - answer: Returns the response to a request. Its task is canceled if the client disconnects or sends
@@ -76,6 +81,7 @@ public struct AuthenticatorSession: Sendable {
     /// - Throws: ``AuthenticatorSessionFailure``, `CancellationError`.
     public func serve(
         _ offer: QROffer,
+        linking: LinkOffer? = nil,
         info: AuthenticatorInfo,
         events: @escaping @Sendable (AuthenticatorEvent) -> Void,
         answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse,
@@ -88,6 +94,7 @@ public struct AuthenticatorSession: Sendable {
             return try await withTunnel(for: offer, orOnly: listener, events) { tunnel in
                 let pending = PendingClientConnection(
                     offer: offer,
+                    linking: linking,
                     domain: relay.domain,
                     tunnel: tunnel,
                     listener: listener
@@ -96,7 +103,7 @@ public struct AuthenticatorSession: Sendable {
                 listener?.close()
                 events(.clientVerified(over: verified.transport.kind))
                 return try await verified.transport.use(insteadOf: tunnel) {
-                    let client = try await verified.completeHandshake(info)
+                    let client = try await verified.completeHandshake(info, events)
                     return try await client.serve(
                         timeouts,
                         accepting: relyingParties,
@@ -106,6 +113,59 @@ public struct AuthenticatorSession: Sendable {
                         delivered: delivered
                     )
                 }
+            }
+        }
+    }
+
+    /// Serves a linked client whose wake-up the user has approved, until it sends *shutdown* or disconnects.
+    ///
+    /// The tunnel exists already, at the relay of the link. The session sends no update.
+    ///
+    /// - Parameters:
+    ///   - wakeUp: The approved wake-up.
+    ///   - identity: The identity that the client knows.
+    ///   - info: The response to `authenticatorGetInfo`.
+    ///   - events: Called with each event.
+    ///   - answer: Returns the response to a request. Its task is canceled if the client disconnects or sends
+    ///     *shutdown*.
+    ///   - sent: Called after each response is sent. If a response cannot be sent, the session ends.
+    ///   - delivered: Called when the client has confirmed the last response by sending *shutdown* or the next request.
+    /// - Throws: ``AuthenticatorSessionFailure``, `CancellationError`.
+    public func serveLinked(
+        _ wakeUp: ApprovedWakeUp,
+        identity: PhoneIdentity,
+        info: AuthenticatorInfo,
+        events: @escaping @Sendable (AuthenticatorEvent) -> Void,
+        answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse,
+        sent: @escaping @Sendable () async -> Void,
+        delivered: @escaping @Sendable () async -> Void
+    ) async throws -> AuthenticatorOutcome {
+        try await AuthenticatorSessionFailure.wrappingLinked {
+            try await WebSocketTunnel.withTunnel(
+                .connect(wakeUp.request.wake.routing, wakeUp.request.wake.tunnel),
+                at: relay,
+                bearerToken: bearerToken,
+                redirected: { events(.redirected($0)) }
+            ) { tunnel in
+                events(.tunnelOpen(relay.domain))
+                var generator = SystemRandomNumberGenerator()
+                let pending = LinkedClientConnection(
+                    wakeUp,
+                    identity: identity,
+                    tunnel: tunnel,
+                    using: &generator
+                )
+                let verified = try await pending.advertise(on: radio, timeouts.untilClient, events)
+                events(.clientVerified(over: .webSocket))
+                let client = try await verified.completeHandshake(info, events)
+                return try await client.serve(
+                    timeouts,
+                    accepting: relyingParties,
+                    events: events,
+                    answer: answer,
+                    sent: sent,
+                    delivered: delivered
+                )
             }
         }
     }
@@ -183,6 +243,8 @@ public enum AuthenticatorEvent: Sendable {
     case relayUnusable(TunnelError)
     /// The client has proved that it received the advert, which is now withdrawn.
     case clientVerified(over: DataChannelKind)
+    /// The link was sent to the client, which may keep it or not.
+    case linkOffered
     /// A request was received; `nil` if it cannot be parsed.
     case request(CTAPCommand?)
     /// The request was answered with this status.

@@ -10,15 +10,23 @@ internal import HybridPrimitives
 /// Stage 1: a client can connect through the relay or over L2CAP.
 struct PendingClientConnection: Sendable {
     let offer: QROffer
+    /// The link that the user offers to the client; `nil` if there is none.
+    let linking: LinkOffer?
     let eid: EID
     let tunnel: WebSocketTunnel?
     let listener: L2CAPListener?
     /// Maximum time to wait for the first message on an L2CAP connection.
     var firstMessageTimeout = Duration.seconds(5)
 
-    init(offer: QROffer, domain: TunnelDomain, tunnel: WebSocketTunnel?, listener: L2CAPListener?) {
+    init(
+        offer: QROffer,
+        linking: LinkOffer? = nil,
+        domain: TunnelDomain,
+        tunnel: WebSocketTunnel?,
+        listener: L2CAPListener?
+    ) {
         var generator = SystemRandomNumberGenerator()
-        self.offer = offer
+        (self.offer, self.linking) = (offer, linking)
         // Without a tunnel there is no routing ID, so zeros are advertised; the client connects over L2CAP.
         let routingID = tunnel?.routingID ?? RoutingID(node: 0, check: 0)
         self.eid = EID(routingID: routingID, domain: domain, using: &generator)
@@ -93,12 +101,15 @@ struct PendingClientConnection: Sendable {
             psk: offer.secret.psk(for: eid),
             ephemeral: P256.KeyAgreement.PrivateKey(compactRepresentable: false)
         )
-        let answer = try handshake.answer(message1)
-        return VerifiedClient(
-            message2: answer.message2,
-            transport: transport,
-            channel: EncryptedChannel(over: transport.channel, keys: answer.keys)
-        )
+        return VerifiedClient(try handshake.answer(message1), over: transport, update: update)
+    }
+
+    /// Returns the update for a session with this hash; `nil` if the client expects none.
+    ///
+    /// A client that supports linking always gets one, so that a relay cannot learn if a link is offered.
+    func update(_ hash: HandshakeHash) -> ChannelMessage? {
+        guard offer.supportsLinking == true else { return nil }
+        return .update(linking.flatMap { try? $0.information(for: offer.clientKey, hash) })
     }
 }
 
@@ -139,12 +150,32 @@ struct VerifiedClient: Sendable {
     let message2: HandshakeMessage
     let transport: Transport
     let channel: EncryptedChannel
+    /// The update that follows the post-handshake message; `nil` if there is none.
+    let update: ChannelMessage?
 
-    /// Sends handshake message 2 and the post-handshake message.
-    func completeHandshake(_ info: AuthenticatorInfo) async throws -> ServedClient {
+    init(
+        _ answer: consuming HandshakeAnswer,
+        over transport: Transport,
+        update: (HandshakeHash) -> ChannelMessage? = { _ in nil }
+    ) {
+        message2 = answer.message2
+        self.transport = transport
+        self.update = update(answer.keys.handshakeHash)
+        channel = EncryptedChannel(over: transport.channel, keys: answer.keys)
+    }
+
+    /// Sends handshake message 2, the post-handshake message and the update.
+    func completeHandshake(
+        _ info: AuthenticatorInfo,
+        _ events: @Sendable (AuthenticatorEvent) -> Void = { _ in }
+    ) async throws -> ServedClient {
         do {
             try await transport.channel.send(WireMessage(bytes: message2.bytes))
             try await channel.send(PostHandshakeMessage(info: info.encoded))
+            if let update {
+                try await channel.send(update)
+                if case .update(.some) = update { events(.linkOffered) }
+            }
         } catch let error as TunnelError
             where transport.kind == .l2cap && (error.closeCode != nil || error == .connectionLost)
         {

@@ -28,15 +28,25 @@ final class AdvertScanner: Sendable {
         let route: Result<L2CAPRoute, L2CAPError>?
     }
 
-    /// Returns the first advert that the key of a QR code decrypts.
+    /// The adverts that belong to a ceremony.
+    struct Target: Sendable {
+        /// The key that decrypts them.
+        let key: EIDKey
+        /// The origin of the key.
+        let ceremony: EID.Ceremony
+        /// True if a PSM in the advert may be used.
+        let acceptsL2CAP: Bool
+    }
+
+    /// Returns the first advert of a ceremony.
     ///
     /// - Parameters:
-    ///   - offer: The offer in the QR code.
+    ///   - target: The adverts of the ceremony.
     ///   - scanning: Called each time the radio starts to scan; the argument is true the first time.
     ///   - lost: Called each time Bluetooth becomes unavailable.
     /// - Throws: `RadioError` if Bluetooth fails before the first scan or permanently; `CancellationError`.
     func scan(
-        for offer: QROffer,
+        for target: Target,
         scanning: @escaping @Sendable (_ isFirst: Bool) -> Void,
         lost: @Sendable (RadioError) -> Void
     ) async throws -> Match {
@@ -54,7 +64,7 @@ final class AdvertScanner: Sendable {
                 if current !== radio { await current.close() }
             } of: {
                 do {
-                    return try await Self.scan(with: current, for: offer, scanning: started)
+                    return try await Self.scan(with: current, for: target, scanning: started)
                 } catch let error as RadioError where error.mayPass && state.withLock({ $0.hasScanned }) {
                     state.withLock { $0.error = error }
                     lost(error)
@@ -68,18 +78,19 @@ final class AdvertScanner: Sendable {
 
     private static func scan(
         with radio: BluetoothRadio,
-        for offer: QROffer,
+        for target: Target,
         scanning: @escaping @Sendable () -> Void
     ) async throws -> Match {
-        let key = offer.secret.eidKey
         // Adverts are filtered on arrival, so a flood of unrelated adverts cannot displace the right one from the
         // queue.
-        let isOurs: @Sendable (ReceivedAdvert) -> Bool = { EID.open($0.advert, with: key) != nil }
+        let isOurs: @Sendable (ReceivedAdvert) -> Bool = {
+            EID.open($0.advert, with: target.key, for: target.ceremony) != nil
+        }
         return try await radio.withScan(for: isOurs) { adverts in
             scanning()
             for try await received in adverts {
-                guard let eid = EID.open(received.advert, with: key) else { continue }
-                guard offer.channels.contains(.l2cap), let psm = AdvertSuffix(reading: received.suffix).psm else {
+                guard let eid = EID.open(received.advert, with: target.key, for: target.ceremony) else { continue }
+                guard target.acceptsL2CAP, let psm = AdvertSuffix(reading: received.suffix).psm else {
                     return Match(eid: eid, route: nil)
                 }
                 do throws(L2CAPError) {

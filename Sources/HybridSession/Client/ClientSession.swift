@@ -27,6 +27,9 @@ public import HybridDataChannel
 /// If the code offers L2CAP and the advert contains a PSM, the client first tries an L2CAP channel, which needs no
 /// relay (CTAP 2.3). If L2CAP fails before the handshake is complete, the client falls back to the relay with a new
 /// handshake.
+///
+/// A phone that is linked with this client can be contacted without a code, see
+/// ``contact(_:_:for:events:)``.
 public struct ClientSession: Sendable {
     /// The radio that scans for adverts.
     public let radio: BluetoothRadio
@@ -37,17 +40,22 @@ public struct ClientSession: Sendable {
     /// True if the QR code also offers L2CAP; always false with a virtual radio.
     public let offersBLEChannel: Bool
 
+    /// The terms on which the phone that scans the code may be linked; `nil` if the code does not offer linking.
+    public let linking: LinkAcceptance?
+
     /// Creates a session.
     public init(
         radio: BluetoothRadio,
         network: NetworkConfiguration,
         timeouts: ClientTimeouts = ClientTimeouts(),
-        offersBLEChannel: Bool = false
+        offersBLEChannel: Bool = false,
+        linking: LinkAcceptance? = nil
     ) {
         self.radio = radio
         self.network = network
         self.timeouts = timeouts
         self.offersBLEChannel = offersBLEChannel && !radio.isVirtual
+        self.linking = linking
     }
 
     /// Performs one ceremony.
@@ -74,7 +82,11 @@ public struct ClientSession: Sendable {
         for adapted: @escaping @Sendable (AuthenticatorInfo) throws(Unfit) -> CTAPRequest,
         events: @escaping @Sendable (ClientEvent) -> Void
     ) async throws -> ClientResult {
-        let code = ShownCode(hint: request.hint, channels: offersBLEChannel ? [.webSocket, .l2cap] : [.webSocket])
+        let code = ShownCode(
+            hint: request.hint,
+            channels: offersBLEChannel ? [.webSocket, .l2cap] : [.webSocket],
+            offersLinking: linking != nil
+        )
         let nearby = try await code.awaitPhone(radio, timeouts.untilPhoneFound, events: events)
         events(.phoneFound)
         let outcome: Result<ClientResult, Unfit> = try await ClientFailure.wrapping {
@@ -95,7 +107,7 @@ public struct ClientSession: Sendable {
         return try outcome.get()
     }
 
-    private func exchange<Unfit: Error>(
+    func exchange<Unfit: Error>(
         with connected: ConnectedPhone,
         for adapted: @Sendable (AuthenticatorInfo) throws(Unfit) -> CTAPRequest,
         events: @Sendable (ClientEvent) -> Void
@@ -109,9 +121,20 @@ public struct ClientSession: Sendable {
             return .failure(error)
         }
         events(.waitingForUser)
-        let response = try await phone.exchange(request, timeouts.untilAnswered)
+        let (response, early) = try await phone.exchange(request, timeouts.untilAnswered)
         events(.answered)
-        return .success(ClientResult(response: response, info: phone.info))
+        var link: StoredLink?
+        if let linking, phone.verifier != nil, linking.permits(response, to: request) {
+            if early == nil { events(.waitingForLink) }
+            if let early { link = early } else { link = await phone.awaitLink(linking.updateTimeout) }
+        }
+        let result = ClientResult(
+            response: response,
+            info: phone.info,
+            encodedInfo: phone.encodedInfo,
+            offeredLink: link
+        )
+        return .success(result)
     }
 }
 
@@ -121,6 +144,10 @@ public struct ClientResult: Sendable {
     public let response: CTAPResponse
     /// The phone's `authenticatorGetInfo` response.
     public let info: AuthenticatorInfo
+    /// The CBOR of ``info``.
+    public let encodedInfo: [UInt8]
+    /// The link that the phone offers, if it has proved a known credential; the user must confirm it.
+    public let offeredLink: StoredLink?
 }
 
 /// Limits for the waits of a client.
@@ -164,4 +191,10 @@ public enum ClientEvent: Sendable {
     case waitingForUser
     /// The phone has answered.
     case answered
+    /// The phone may offer a link now.
+    case waitingForLink
+    /// A linked phone is being contacted.
+    case contacting(PhoneName)
+    /// The relay has notified the linked phone, or is about to.
+    case phoneNotified(PhoneName)
 }

@@ -12,7 +12,7 @@ struct ShownCode: Sendable {
     let offer: QROffer
     private let clientKey: P256.KeyAgreement.PrivateKey
 
-    init(hint: RequestHint, channels: [DataChannelKind]) {
+    init(hint: RequestHint, channels: [DataChannelKind], offersLinking: Bool = false) {
         var generator = SystemRandomNumberGenerator()
         clientKey = P256.KeyAgreement.PrivateKey(compactRepresentable: false)
         offer = QROffer(
@@ -20,7 +20,17 @@ struct ShownCode: Sendable {
             secret: QRSecret(using: &generator),
             created: WallClock.realtime.now(),
             hint: hint,
-            channels: channels
+            channels: channels,
+            supportsLinking: offersLinking
+        )
+    }
+
+    /// The adverts that belong to this code.
+    private var target: AdvertScanner.Target {
+        AdvertScanner.Target(
+            key: offer.secret.eidKey,
+            ceremony: .qr,
+            acceptsL2CAP: offer.channels.contains(.l2cap)
         )
     }
 
@@ -36,7 +46,7 @@ struct ShownCode: Sendable {
         let scanner = AdvertScanner(radio)
         do {
             let match = try await withDeadline(limit, orThrow: ClientFailure.phoneNotNearby) {
-                try await scanner.scan(for: offer) { isFirst in
+                try await scanner.scan(for: target) { isFirst in
                     events(isFirst ? .codeReady(offer) : .radioRestored)
                 } lost: {
                     events(.radioLost($0))
@@ -76,6 +86,32 @@ struct NearbyPhone: Sendable {
             psk: offer.secret.psk(for: eid),
             ephemeral: P256.KeyAgreement.PrivateKey(compactRepresentable: false)
         )
+        return try await ConnectedPhone(handshake, over: channel, limit) { hash in
+            guard offer.supportsLinking == true, let domain = eid.domain else { return nil }
+            return LinkVerifier(clientKey: clientKey, handshakeHash: hash, domain: domain)
+        }
+    }
+}
+
+/// Stage 3: the channel is encrypted, and the phone sends its `authenticatorGetInfo` response.
+struct ConnectedPhone: Sendable {
+    let channel: EncryptedChannel
+    /// The verifier of updates; `nil` if updates are discarded.
+    let verifier: LinkVerifier?
+
+    /// Performs a handshake over `channel`.
+    ///
+    /// - Parameters:
+    ///   - handshake: A new handshake.
+    ///   - channel: The channel to the phone.
+    ///   - limit: Time until message 2.
+    ///   - verifier: Returns the verifier of updates for a handshake hash.
+    init(
+        _ handshake: consuming InitiatorHandshake,
+        over channel: some MessageChannel,
+        _ limit: Duration,
+        verifier: (HandshakeHash) -> LinkVerifier?
+    ) async throws {
         let message1 = WireMessage(bytes: handshake.message1.bytes)
         let message2 = try await withDeadline(limit, orThrow: ClientFailure.phoneSilent) {
             // The limit includes sending, because the peer may accept no data.
@@ -83,13 +119,15 @@ struct NearbyPhone: Sendable {
             return try await channel.receive { HandshakeMessage(bytes: $0.bytes) }
         }
         let keys = try handshake.finish(message2)
-        return ConnectedPhone(channel: EncryptedChannel(over: channel, keys: keys))
+        self.verifier = verifier(keys.handshakeHash)
+        self.channel = EncryptedChannel(over: channel, keys: keys)
     }
-}
 
-/// Stage 3: the channel is encrypted, and the phone sends its `authenticatorGetInfo` response.
-struct ConnectedPhone: Sendable {
-    let channel: EncryptedChannel
+    /// Creates a phone that is connected by an existing channel.
+    init(channel: EncryptedChannel, verifier: LinkVerifier? = nil) {
+        self.channel = channel
+        self.verifier = verifier
+    }
 
     func receiveInfo(_ limit: Duration) async throws -> ReadyPhone {
         let message = try await withDeadline(limit, orThrow: ClientFailure.phoneSilent) {
@@ -99,7 +137,8 @@ struct ConnectedPhone: Sendable {
         guard let info = try? AuthenticatorInfo(parsing: encoded) else {
             throw ClientFailure.phoneMisbehaved("its getInfo response can't be read")
         }
-        return ReadyPhone(channel: channel, info: info)
+        let link = message.linking.flatMap { verifier?.link($0, info: encoded) }
+        return ReadyPhone(channel: channel, info: info, encodedInfo: encoded, verifier: verifier, link: link)
     }
 }
 
@@ -107,22 +146,30 @@ struct ConnectedPhone: Sendable {
 struct ReadyPhone: Sendable {
     let channel: EncryptedChannel
     let info: AuthenticatorInfo
+    /// The CBOR of ``info``.
+    let encodedInfo: [UInt8]
+    let verifier: LinkVerifier?
+    /// Linking information that older phones include in their first message.
+    let link: StoredLink?
 
-    /// Maximum number of updates that the phone may send before its response.
+    /// Maximum number of updates that the phone may send before its response, and again afterwards.
     static let maximumUpdates = 16
 
-    /// Sends the request and returns the response.
+    /// Sends the request and returns the response, and the link that an update before it contained.
     ///
     /// In all cases *shutdown* is sent at the end, so that the phone closes its prompt.
-    func exchange(_ request: CTAPRequest, _ limit: Duration) async throws -> CTAPResponse {
+    func exchange(
+        _ request: CTAPRequest,
+        _ limit: Duration
+    ) async throws -> (response: CTAPResponse, link: StoredLink?) {
         try await withCleanup(shutDown) {
             try await channel.send(.ctap(request.encoded))
             return try await withDeadline(limit, orThrow: ClientFailure.userTimedOut) {
+                var link = link
                 for _ in 0...Self.maximumUpdates {
-                    switch try await channel.receive() {
-                    case .ctap(let payload): return try CTAPResponse(parsing: payload)
-                    // Linking information is not stored.
-                    case .update: continue
+                    switch try await receive() {
+                    case .ctap(let payload): return (try CTAPResponse(parsing: payload), link)
+                    case .update(let information): link = verifiedLink(information) ?? link
                     // The authenticator of webauthn-rs sends *shutdown*, although only clients should. No response
                     // follows.
                     case .shutdown: throw TunnelError.closed(code: 1000)
@@ -132,6 +179,31 @@ struct ReadyPhone: Sendable {
                 throw ClientFailure.phoneMisbehaved("it sends too many updates")
             }
         }
+    }
+
+    /// Waits for an update with a link after the response; errors only mean that there is none.
+    func awaitLink(_ limit: Duration) async -> StoredLink? {
+        let received = try? await withDeadline(limit, orThrow: ClientFailure.userTimedOut) { () -> StoredLink? in
+            for _ in 0..<Self.maximumUpdates {
+                guard case .update(let information) = try await receive() else { return nil }
+                if let link = verifiedLink(information) { return link }
+            }
+            return nil
+        }
+        return received ?? nil
+    }
+
+    /// Receives a message; an invalid update counts as one without a link.
+    private func receive() async throws -> ChannelMessage {
+        do {
+            return try await channel.receive()
+        } catch let error as ChannelMessage.ParseError where error == .malformedUpdate {
+            return .update(nil)
+        }
+    }
+
+    private func verifiedLink(_ information: LinkingInformation?) -> StoredLink? {
+        information.flatMap { verifier?.link($0, info: encodedInfo) }
     }
 
     /// Sends *shutdown*, even if the current task is canceled.

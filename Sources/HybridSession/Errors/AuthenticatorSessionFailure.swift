@@ -23,6 +23,13 @@ public struct AuthenticatorSessionFailure: SessionFailure, Hashable {
         "the device that shows the code did not find this one; go nearer, check that its Bluetooth is on, and scan again"
     )
 
+    /// The linked computer did not answer the advert in time.
+    public static let computerNotNearby = Self(
+        "client-not-nearby",
+        "the computer did not find this device; go nearer, check that its Bluetooth is on, and start again on the "
+            + "computer"
+    )
+
     /// The tunnel was closed before a client joined it: it expired, or the relay is shutting down.
     public static let tunnelExpired = Self(
         "tunnel-expired",
@@ -49,6 +56,25 @@ public struct AuthenticatorSessionFailure: SessionFailure, Hashable {
             "the other device violated the protocol: \(how); update its browser",
             status: .dataError
         )
+    }
+
+    /// Runs the session of a linked client and converts its error as ``wrapping(_:)`` does.
+    ///
+    /// There is no code to scan again, so the remedy of a temporary failure is another one.
+    static func wrappingLinked<Result>(_ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await wrapping(body)
+        } catch let failure as Self {
+            throw failure.withoutCode
+        }
+    }
+
+    /// The failure without the advice to scan a code.
+    private var withoutCode: Self {
+        guard let end = sentence.utf8.firstRange(of: "; ".utf8) else { return self }
+        let remedy = sentence[end.upperBound...]
+        guard remedy.contains("code") || remedy.contains("scan") else { return self }
+        return Self(code, sentence[..<end.lowerBound] + "; start again on the computer", status: status)
     }
 
     /// A bug in this program.

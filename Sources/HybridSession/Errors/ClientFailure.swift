@@ -80,6 +80,49 @@ public struct ClientFailure: SessionFailure, Hashable {
         )
     }
 
+    /// The relay cannot reach the linked phone.
+    public static func phoneUnreachable(_ name: PhoneName) -> Self {
+        Self("linked-phone-unreachable", "\(name.quoted) could not be reached; scan the code instead")
+    }
+
+    /// The request was not accepted on the linked phone in time, or the phone is not nearby.
+    public static func phoneNotAnswering(_ name: PhoneName) -> Self {
+        Self("linked-phone-silent", "\(name.quoted) did not answer nearby in time; scan the code instead")
+    }
+
+    /// The user of the linked phone has declined to be contacted.
+    public static func phoneDeclined(_ name: PhoneName) -> Self {
+        Self(
+            "linked-phone-declined",
+            "the request was declined on \(name.quoted); scan the code instead",
+            status: .notPermitted
+        )
+    }
+
+    /// A device answered the handshake without the key of the linked phone.
+    public static func notLinkedPhone(_ name: PhoneName) -> Self {
+        Self(
+            "not-the-linked-phone",
+            "the device that answered is not \(name.quoted); scan the code instead",
+            status: .dataError
+        )
+    }
+
+    /// The phone has removed the link, so this client must remove it, too.
+    public static func linkGone(_ name: PhoneName) -> Self {
+        Self(
+            "link-gone",
+            "\(name.quoted) is no longer linked with this computer; scan the code instead, with --link to link it again",
+            status: .unavailable
+        )
+    }
+
+    /// True if the link that was used no longer exists.
+    public var removesLink: Bool { code == "link-gone" }
+
+    /// True if the sentence names the linked phone.
+    package var namesPhone: Bool { code.hasPrefix("linked-phone-") || code == "not-the-linked-phone" || removesLink }
+
     /// A bug in this program.
     public static func internalFault(_ text: String) -> Self {
         Self("internal-fault", "internal fault: \(text); please report it", status: .software)

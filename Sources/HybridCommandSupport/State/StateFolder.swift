@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-package import HybridCommandSupport
 internal import HybridPrimitives
 
 /// A folder with the state of a program, which only its user can access.
@@ -19,7 +18,8 @@ package struct StateFolder: Sendable {
     /// - Throws: ``CommandFailure`` if the folder can't be created or other users can access it.
     package init(path: String) throws(CommandFailure) { try self.init(path: path, patience: FileLock.patience) }
 
-    init(path: String, patience: Duration) throws(CommandFailure) {
+    /// Creates the folder with another time for locks.
+    package init(path: String, patience: Duration) throws(CommandFailure) {
         self.path = path
         self.patience = patience
         var prefix = ""
@@ -43,7 +43,8 @@ package struct StateFolder: Sendable {
     /// An identification of the contents of a file, which differs after each replacement.
     package struct Stamp: Hashable, Sendable {
         let inode: UInt
-        let size: Int
+        /// The length in bytes.
+        package let size: Int
         let seconds, nanoseconds: Int
     }
 
@@ -83,6 +84,30 @@ package struct StateFolder: Sendable {
             bytes += chunk[..<count]
             guard bytes.count <= limit else { throw unreadable(name, "it has more than \(limit) bytes") }
         }
+    }
+
+    /// Returns the names of files in the folder, in alphabetical order; names that begin with a dot are left out.
+    ///
+    /// - Parameter suffix: The end of each name.
+    /// - Throws: ``CommandFailure`` if the folder can't be read.
+    package func names(endingIn suffix: String) throws(CommandFailure) -> [String] {
+        guard let directory = opendir(path) else { throw unreadable("", String(cString: strerror(errno))) }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { field in
+                field.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: field.pointee)) {
+                    String(cString: $0)
+                }
+            }
+            if name.hasSuffix(suffix), !name.hasPrefix(".") { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    /// Removes a file; a missing file is not an error.
+    package func remove(_ name: String) throws(CommandFailure) {
+        guard unlink(file(name)) == 0 || errno == ENOENT else { throw Self.notWritten(file(name), errno) }
     }
 
     /// Replaces a file; its mode is 0600.

@@ -3,9 +3,9 @@
 internal import Glibc
 
 /// Locks of flock(2), which end with their descriptor.
-enum FileLock {
+package enum FileLock {
     /// Time for another holder to release a lock; each holds it only for a few system calls.
-    static let patience = Duration.seconds(5)
+    package static let patience = Duration.seconds(5)
 
     /// Takes an exclusive lock.
     ///
@@ -13,7 +13,7 @@ enum FileLock {
     ///   - descriptor: An open file or folder.
     ///   - patience: The time for another holder to release the lock.
     /// - Returns: Zero, or the error number: `EWOULDBLOCK` if another holder keeps the lock.
-    static func take(_ descriptor: CInt, within patience: Duration) -> CInt {
+    package static func take(_ descriptor: CInt, within patience: Duration) -> CInt {
         let end = ContinuousClock.now + patience
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             let code = errno

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridDataChannel
+
+/// The delays between attempts to reach a relay: random, so that many phones do not return at the same moment.
+///
+/// The upper limit is 5 s if the relay asked for a reconnection or the device resumed, and 40 s otherwise. It doubles
+/// with each failure, up to 320 s.
+struct ReconnectDelay: Sendable {
+    /// The reason for a reconnection.
+    enum Cause: Sendable {
+        /// The relay is shutting down or moves its listeners (close code 1012), or the device resumed.
+        case requested
+        /// Any other end of a connection, or a failure to connect.
+        case failure
+
+        /// Creates the cause that corresponds to the error of a connection.
+        init(_ error: any Error) {
+            self = (error as? TunnelError)?.closeCode == 1012 ? .requested : .failure
+        }
+
+        fileprivate var limit: Int { self == .requested ? 5 : 40 }
+    }
+
+    /// Maximum delay in seconds.
+    static let maximum = 320
+
+    private var failures = 0
+
+    /// Returns the next delay, at least 1 s.
+    mutating func next(_ cause: Cause, using generator: inout some RandomNumberGenerator) -> Duration {
+        let limit = min(cause.limit << min(failures, 8), Self.maximum)
+        failures += 1
+        return .milliseconds(Int.random(in: 1000...limit * 1000, using: &generator))
+    }
+
+    /// Starts again with the lowest limit, after a connection that lasted.
+    mutating func reset() { failures = 0 }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+internal import HybridCBOR
+internal import HybridCaBLE
+internal import HybridPrimitives
+
+/// The file of a link: canonical CBOR, followed by its SHA-256 hash, so that damage is detected.
+///
+/// Keys: 0 version, 1 link ID, 2 link secret, 3 contact key, 4 number of the tunnel domain, 5 label, 6 created, 7 last
+/// used, 8 nonces, 9 times of declines, 10 muted, 11 time of forgetting, 12 confirmed by the relay. Keys 2 and 7 to 10
+/// belong to active links only, 11 and 12 to forgotten ones.
+enum PhoneLinkFile {
+    private static let version = 1
+    private static let hashLength = 32
+    /// Maximum length of a file in bytes.
+    static let maximumSize = NonceRing.capacity * 16 + 1024
+
+    /// Returns the contents of the file of a record, which the caller wipes.
+    static func encode(_ record: PhoneLinkRecord) -> [UInt8] {
+        var map: CBORMap = [
+            0: .integer(version),
+            1: .bytes(record.id.bytes),
+            3: .bytes(record.contactKey.withUnsafeBytes { Array($0) }),
+            4: .unsigned(UInt64(record.domain.id)),
+            5: .text(record.label),
+            6: .unsigned(record.created),
+        ]
+        switch record.state {
+        case .active(let activity):
+            map[2] = .bytes(activity.secret.withUnsafeBytes { Array($0) })
+            map[7] = activity.lastUsed.map { .unsigned($0) }
+            map[8] = .bytes(activity.nonces.bytes)
+            map[9] = .array(activity.declines.map { .unsigned($0) })
+            map[10] = .boolean(activity.isMuted)
+        case .forgotten(let revocation):
+            map[11] = .unsigned(revocation.time)
+            map[12] = .boolean(revocation.isConfirmed)
+        }
+        let body = CBOREncoder.encode(map)
+        return body + SHA256.hash(data: body)
+    }
+
+    /// Returns the record in a file; `nil` if the file is damaged or of a later version.
+    static func decode(_ bytes: [UInt8]) -> PhoneLinkRecord? {
+        guard bytes.count > hashLength, bytes.count <= maximumSize else { return nil }
+        var body = Array(bytes.dropLast(hashLength))
+        defer { SecretBytes.wipe(&body) }
+        let limits = CBORLimits(depth: 3, items: 64, bytes: maximumSize)
+        guard let map = (try? CBORDecoder.decode(body, mode: .strict, limits: limits))?.map, let record = record(map)
+        else { return nil }
+        // This verifies the hash, and rejects unknown members and those of the other state.
+        var again = encode(record)
+        defer { SecretBytes.wipe(&again) }
+        return again == bytes ? record : nil
+    }
+
+    private static func record(_ map: CBORMap) -> PhoneLinkRecord? {
+        guard map[0]?.integer == version,
+            let id = map[1]?.bytes.flatMap({ LinkID(bytes: $0) }),
+            let contactKey = map[3]?.bytes.flatMap({ ContactKey(bytes: $0) }),
+            let domain = map[4]?.integer.flatMap({ UInt16(exactly: $0) }).flatMap({ TunnelDomain(id: $0) }),
+            let label = map[5]?.text, PhoneLinkRecord.isLabel(label),
+            case .unsigned(let created)? = map[6],
+            let state = map[2] == nil ? revocation(map) : activity(map)
+        else { return nil }
+        return PhoneLinkRecord(
+            id: id,
+            contactKey: contactKey,
+            domain: domain,
+            label: label,
+            created: created,
+            state: state
+        )
+    }
+
+    private static func activity(_ map: CBORMap) -> PhoneLinkRecord.State? {
+        guard let secret = map[2]?.bytes.flatMap({ LinkSecret(bytes: $0) }),
+            let nonces = map[8]?.bytes.flatMap({ NonceRing(bytes: $0) }),
+            let times = map[9]?.array, times.count <= PhoneLinkRecord.maximumDeclines,
+            let isMuted = map[10]?.boolean
+        else { return nil }
+        var activity = PhoneLinkRecord.Activity(secret: secret)
+        (activity.nonces, activity.isMuted) = (nonces, isMuted)
+        for time in times {
+            guard case .unsigned(let time) = time else { return nil }
+            activity.declines.append(time)
+        }
+        switch map[7] {
+        case nil: break
+        case .unsigned(let time)?: activity.lastUsed = time
+        default: return nil
+        }
+        return .active(activity)
+    }
+
+    private static func revocation(_ map: CBORMap) -> PhoneLinkRecord.State? {
+        guard case .unsigned(let time)? = map[11], let isConfirmed = map[12]?.boolean else { return nil }
+        return .forgotten(PhoneLinkRecord.Revocation(time: time, isConfirmed: isConfirmed))
+    }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import HybridCaBLE
+public import HybridDataChannel
+
+/// A wake-up whose sender has proved that it knows the secret of the link.
+///
+/// A relay knows the ID of a link, but not its secret. So it cannot make an authenticator ask its user.
+public struct VerifiedWakeUp: Sendable {
+    /// The link of the client.
+    public let link: PhoneLink
+    /// The type of the client's request, which the client may choose freely.
+    public let hint: RequestHint
+    /// The nonce of this contact.
+    ///
+    /// The caller rejects nonces that it has seen.
+    public let nonce: ContactNonce
+    /// The wake-up as received.
+    public let wake: ContactWake
+
+    /// Verifies a wake-up that was received for a link.
+    ///
+    /// - Returns: `nil` if it names another link, or its proof is missing or wrong.
+    public init?(_ wake: ContactWake, for link: PhoneLink) {
+        guard let request = ContactRequest(parsing: wake.payload), request.linkID == link.id,
+            request.isAuthentic(secret: link.secret, host: link.domain.host)
+        else { return nil }
+        (self.link, hint, nonce, self.wake) = (link, request.hint, request.nonce, wake)
+    }
+
+    /// Asks the user and returns the approved wake-up; `nil` unless the user approves it.
+    ///
+    /// - Parameters:
+    ///   - isolation: The caller's actor.
+    ///   - ask: Returns true if the user taps. It uses neither a radio nor a network.
+    public func approved(
+        isolation: isolated (any Actor)? = #isolation,
+        by ask: (VerifiedWakeUp) async throws -> Bool
+    ) async rethrows -> ApprovedWakeUp? {
+        guard try await ask(self) else { return nil }
+        return ApprovedWakeUp(request: self)
+    }
+}
+
+/// A wake-up that the user has approved.
+///
+/// Only ``VerifiedWakeUp/approved(isolation:by:)`` creates it, and only with it does a session advertise or open a tunnel.
+/// Otherwise a relay, or a thief of the link's secret, could locate the device.
+public struct ApprovedWakeUp: Sendable {
+    /// The request.
+    public let request: VerifiedWakeUp
+
+    fileprivate init(request: VerifiedWakeUp) { self.request = request }
+}
