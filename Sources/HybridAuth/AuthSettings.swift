@@ -29,11 +29,17 @@ enum AuthSettings {
         default: "yes",
         help: "Answer requests of OpenSSH (ssh:) and pam_u2f (pam://), not only of websites."
     )
+    static let askToLink = Setting(
+        "ask-to-link",
+        .boolean,
+        default: "yes",
+        help: "Ask whether to link a device that offers it, so that it needs no code next time."
+    )
 
     static let resolver = ConfigurationResolver(
         [
             AnySetting(tunnelDomain), AnySetting(vault), AnySetting(pinentry), AnySetting(tunnelTokenFile),
-            AnySetting(cacert), AnySetting(bleChannel), AnySetting(localServices),
+            AnySetting(cacert), AnySetting(bleChannel), AnySetting(localServices), AnySetting(askToLink),
         ],
         ignoredVariables: [
             "HYBRID_LAB_*", "HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS", "HYBRID_BIN", "HYBRID_PROMPT",

@@ -14,8 +14,8 @@ struct HybridAuth: AsyncParsableCommand {
         abstract: "Sign in on another device with a passkey kept here.",
         version: ProductVersion.text,
         subcommands: [
-            Scan.self, Setup.self, VaultCommand.self, PasskeysCommand.self, ExportCommand.self, ImportCommand.self,
-            CheckConfig<AuthSettingsCheck>.self,
+            Scan.self, Listen.self, LinksCommand.self, Setup.self, VaultCommand.self, PasskeysCommand.self,
+            ExportCommand.self, ImportCommand.self, CheckConfig<AuthSettingsCheck>.self,
         ]
     )
 

@@ -108,7 +108,7 @@ enum PasskeyText {
     }
 
     /// Returns columns two spaces apart; the last one is not padded.
-    private static func columns(_ heading: [String], _ rows: [[String]]) -> String {
+    static func columns(_ heading: [String], _ rows: [[String]]) -> String {
         let lines = [heading] + rows
         let widths = heading.indices.map { column in lines.map { $0[column].unicodeScalars.count }.max() ?? 0 }
         return lines.map { line in

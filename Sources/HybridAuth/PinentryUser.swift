@@ -23,6 +23,8 @@ struct PinentryUser: UserInteraction {
     let age: UInt64?
     /// True if the radio is virtual and therefore does not prove proximity.
     let virtualRadio: Bool
+    /// The user's name for the linked computer that asks; `nil` if its code was scanned.
+    var computer: String?
 
     private var warning: String {
         (virtualRadio ? "\n\nVIRTUAL RADIO: no proximity proof" : "")
@@ -52,7 +54,8 @@ struct PinentryUser: UserInteraction {
 
     func askPIN(for operation: RequestedOperation, problem: PINProblem?) async throws(UserRefusal) -> PIN {
         let made = age.map { ", with a code shown \(CodeAge.text($0)) ago" } ?? ""
-        let question = "\(RequestText.question(operation))\nAsked \(transport.phrase)\(made)."
+        let asked = computer.map { "Asked by the linked computer\n\(SafeText(quoting: $0))\n" } ?? "Asked "
+        let question = "\(RequestText.question(operation))\n\(asked)\(transport.phrase)\(made)."
         let description = description(question, for: operation)
         var complaint: String?
         if case .wrong(let attemptsLeft) = problem {

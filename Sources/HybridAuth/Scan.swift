@@ -42,6 +42,17 @@ struct Scan: AsyncParsableCommand {
     @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: AuthSettings.localServices.help))
     var localServices: Bool?
 
+    @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: AuthSettings.askToLink.help))
+    var askToLink: Bool?
+
+    @Option(
+        help: ArgumentHelp(
+            "Link the other device under this name without a question, if it offers that.",
+            valueName: "name"
+        )
+    )
+    var linkAs: String?
+
     @Flag(help: "Report progress as JSON on standard error, one object per line.")
     var json = false
 
@@ -50,6 +61,7 @@ struct Scan: AsyncParsableCommand {
 
     func validate() throws {
         guard (1...3600).contains(timeout) else { throw ValidationError("--timeout takes 1 to 3600 seconds.") }
+        if let linkAs { try LinkLabel.validate(linkAs) }
     }
 
     func run() async throws {
@@ -84,6 +96,7 @@ struct Scan: AsyncParsableCommand {
         flags.set(AuthSettings.cacert, cacert)
         flags.set(AuthSettings.bleChannel, bleChannel)
         flags.set(AuthSettings.localServices, localServices)
+        flags.set(AuthSettings.askToLink, askToLink)
         return flags
     }
 

@@ -8,12 +8,13 @@ internal import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridPrimitives
 internal import HybridSession
-internal import HybridVault
 
 /// A scan with its resolved settings, which reads a code and serves the device that shows it.
 struct ScanRunner: Sendable {
     private let progress: ScanProgress
     private let input: ScanInput
+    /// The decision about a link with the other device.
+    private let linking: LinkDecision
     /// The confirmation that precedes the scan if a link started the program; otherwise `nil`.
     private let link: LinkConfirmation?
     /// The relay to use.
@@ -59,6 +60,12 @@ struct ScanRunner: Sendable {
             )
         }
         self.domain = domain
+        linking = LinkDecision(
+            label: command.linkAs,
+            asks: try settings.value(AuthSettings.askToLink),
+            domain: domain,
+            pinentry: pinentry
+        )
         tokenFile = try AuthSettings.tokenFile(for: domain, settings)
         try settings.checkCertificates(AuthSettings.cacert, with: TrustAnchors.check)
     }
@@ -73,7 +80,9 @@ struct ScanRunner: Sendable {
         let token = try tokenFile.map(AuthSettings.token)
         try await untilSignal {
             try await link?.ask(relay: domain.host, age: age)
-            try await serve(offer, token)
+            // Before any radio or network, because the update follows the handshake at once.
+            let newLink = try await linking.newLink(for: offer, progress)
+            try await serve(offer, newLink, token)
         }
     }
 
@@ -93,19 +102,22 @@ struct ScanRunner: Sendable {
         }
     }
 
-    private func serve(_ offer: QROffer, _ token: BearerToken?) async throws {
-        let radio = try await BluetoothRadio.open(adapter: adapter, for: .advertiser)
-        if radio.isVirtual { progress.notify("virtual-radio", "VIRTUAL RADIO: no proximity proof") }
-        if let unverified = radio.unverifiedBus { progress.notify("unverified-bus", unverified) }
+    private func serve(_ offer: QROffer, _ newLink: NewLink?, _ token: BearerToken?) async throws {
+        let radio = try await ServedVault.openRadio(adapter, progress)
         try await withCleanup {
             await radio.close()
         } of: {
-            try await serve(offer, token, by: radio)
+            try await serve(offer, newLink, token, by: radio)
         }
     }
 
     /// Opens the vault, or creates it, and answers the other device's requests.
-    private func serve(_ offer: QROffer, _ token: BearerToken?, by radio: BluetoothRadio) async throws {
+    private func serve(
+        _ offer: QROffer,
+        _ newLink: NewLink?,
+        _ token: BearerToken?,
+        by radio: BluetoothRadio
+    ) async throws {
         let transport = TransportKind(relay: domain.host)
         let user = try PinentryUser(
             pinentry: .forScan(pinentry),
@@ -113,44 +125,20 @@ struct ScanRunner: Sendable {
             age: offer.age(at: WallClock.realtime.now()),
             virtualRadio: radio.isVirtual
         )
-        let location = try VaultLocation(path: vault)
-        let store = ReportingVault(
-            vault: try await .openOrCreate(at: location, under: radio, asking: user, progress),
-            progress: progress
-        )
-        let authenticator = Authenticator(store: store, user: user)
-        let outcome = try await withCleanup {
-            // The outcome of the last request belongs in the history, no matter how the session ended.
-            await authenticator.sessionEnded()
-            if await authenticator.keptReplaced {
-                progress.notify("old-passkey-stays", ScanOutcome.replacementUnconfirmed)
-            }
-            if let failure = await authenticator.recordingFailure {
-                progress.notify("passkey-not-recorded", ScanOutcome.notRecorded(failure))
-            }
-            if let failure = await authenticator.historyFailure {
-                progress.notify("history-not-written", ScanOutcome.historyNotWritten(failure))
-            }
-        } of: {
+        try await ServedVault(path: vault, progress: progress).serve(user, radio, transport) { handlers in
             try await session(token, by: radio).serve(
                 offer,
+                linking: newLink?.offer,
                 info: Authenticator.info,
                 events: { event in
-                    transport.update(event)
-                    progress.show(event)
+                    handlers.events(event)
+                    if case .linkOffered = event { newLink?.save(progress) }
                 },
-                answer: { await authenticator.answer($0) },
-                sent: { await authenticator.responseSent() },
-                delivered: {
-                    do throws(StoreFailure) {
-                        try await authenticator.responseDelivered()
-                    } catch {
-                        progress.notify("old-passkey-stays", ScanOutcome.notDeleted(error))
-                    }
-                }
+                answer: handlers.answer,
+                sent: handlers.sent,
+                delivered: handlers.delivered
             )
         }
-        try await ScanOutcome(authenticator: authenticator, transport: transport.kind).check(outcome)
     }
 
     private func session(_ token: BearerToken?, by radio: BluetoothRadio) -> AuthenticatorSession {
@@ -164,52 +152,5 @@ struct ScanRunner: Sendable {
             acceptsBLEChannel: acceptsBLEChannel,
             relyingParties: relyingParties
         )
-    }
-}
-
-/// A vault that reports the files it ignores when it is unlocked.
-private struct ReportingVault: CredentialStore {
-    let vault: Vault
-    let progress: ScanProgress
-
-    func unlock(with pin: PIN) async throws(UnlockFailure) -> any UnlockedCredentialStore {
-        let unlocked = try await vault.open(with: pin)
-        for line in unlocked.warnings.lines { progress.notify("vault-file-ignored", line) }
-        return unlocked
-    }
-}
-
-extension Vault {
-    /// Opens the vault for a scan.
-    ///
-    /// If there is no vault, asks for a new PIN and creates one, before any network traffic.
-    static func openOrCreate(
-        at location: VaultLocation,
-        under radio: BluetoothRadio,
-        asking user: PinentryUser,
-        _ progress: ScanProgress
-    ) async throws -> Vault {
-        do throws(VaultError) {
-            return try open(at: location, virtualRadio: radio.isVirtual)
-        } catch .doesNotExist {
-            // In a container with the user's home, the vault's path is that of the host.
-            if let cause = radio.unverifiedBus {
-                throw CommandFailure(
-                    "there is no vault, and none is created under a virtual radio: \(cause)",
-                    status: .notPermitted
-                )
-            }
-            let pin = try await user.askNewPIN(forVaultAt: location.directory)
-            let vault = try await create(at: location, pin: pin, isTest: radio.isVirtual)
-            progress.notify(
-                "vault-made",
-                "created a new vault at \(location.directory); it opens on this device only, so a passkey that exists "
-                    + "nowhere else is lost with it"
-            )
-            return vault
-        } catch {
-            guard case .realVaultRefusesVirtualRadio = error, let cause = radio.unverifiedBus else { throw error }
-            throw CommandFailure("this vault does not open under a virtual radio: \(cause)", status: error.status)
-        }
     }
 }

@@ -12,7 +12,7 @@ struct HybridClient: AsyncParsableCommand {
         commandName: programName,
         abstract: "Sign in here with a passkey on another device.",
         version: ProductVersion.text,
-        subcommands: [ShowQR.self, Doctor.self, CheckConfig<ClientSettingsCheck>.self]
+        subcommands: [ShowQR.self, Phones.self, Doctor.self, CheckConfig<ClientSettingsCheck>.self]
     )
 
     static func main() async {

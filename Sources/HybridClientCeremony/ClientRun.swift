@@ -17,6 +17,8 @@ package struct ClientRun: Sendable {
     private let report: ProgressReport
     private let page: CodePage?
     private let display: CodeDisplay
+    private let phones: LinkedPhones?
+    private let linking: LinkAcceptance?
 
     /// Creates a run.
     ///
@@ -30,6 +32,8 @@ package struct ClientRun: Sendable {
     ///   - report: The report on standard error.
     ///   - page: The page in the browser, if there is one.
     ///   - display: The displays of the code.
+    ///   - phones: The linked phones that are contacted first, if there are any.
+    ///   - linking: The terms on which the phone that scans the code may be linked; `nil` to offer no linking.
     package init(
         adapter: AdapterName?,
         network: NetworkConfiguration,
@@ -37,7 +41,9 @@ package struct ClientRun: Sendable {
         offersBLEChannel: Bool,
         report: ProgressReport,
         page: CodePage?,
-        display: CodeDisplay
+        display: CodeDisplay,
+        phones: LinkedPhones? = nil,
+        linking: LinkAcceptance? = nil
     ) {
         self.adapter = adapter
         self.network = network
@@ -46,6 +52,8 @@ package struct ClientRun: Sendable {
         self.report = report
         self.page = page
         self.display = display
+        self.phones = phones
+        self.linking = linking
     }
 
     /// Performs the ceremony.
@@ -63,20 +71,12 @@ package struct ClientRun: Sendable {
         answer: @escaping @Sendable (ClientResult) throws -> Answer
     ) async throws -> Answer {
         let body: @Sendable () async throws -> Answer = {
-            try await withRadio { radio in
-                let session = ClientSession(
-                    radio: radio,
-                    network: network,
-                    timeouts: timeouts,
-                    offersBLEChannel: offersBLEChannel
-                )
-                do {
-                    return try answer(try await session.perform(request, for: adapted, events: display.show))
-                } catch let failure as any WebAuthnFailure {
-                    throw CommandFailure(webAuthn: failure)
-                } catch let failure as ClientFailure {
-                    throw CommandFailure(failure)
-                }
+            do {
+                return try answer(try await result(request, for: adapted))
+            } catch let failure as any WebAuthnFailure {
+                throw CommandFailure(webAuthn: failure)
+            } catch let failure as ClientFailure {
+                throw CommandFailure(failure)
             }
         }
         let ending = await withTerminationSignals {
@@ -91,7 +91,41 @@ package struct ClientRun: Sendable {
         return try ending.result.get()
     }
 
+    /// Performs the ceremony with linked phones, a code, or both at the same time.
+    private func result<Unfit: Error>(
+        _ request: CTAPRequest,
+        for adapted: @escaping @Sendable (AuthenticatorInfo) throws(Unfit) -> CTAPRequest
+    ) async throws -> ClientResult {
+        guard let phones else {
+            return try await withSession { try await $0.perform(request, for: adapted, events: display.show) }
+        }
+        return try await phones.perform(show: display.show, failed: display.show) { link, events in
+            try await withSession { try await $0.contact(link, request, for: adapted, events: events) }
+        } code: { events in
+            // BlueZ permits one scan for each connection to the bus.
+            try await withSession(warns: false) { try await $0.perform(request, for: adapted, events: events) }
+        }
+    }
+
+    private func withSession(
+        warns: Bool = true,
+        _ body: @Sendable (ClientSession) async throws -> ClientResult
+    ) async throws -> ClientResult {
+        try await withRadio(warns: warns) { radio in
+            try await body(
+                ClientSession(
+                    radio: radio,
+                    network: network,
+                    timeouts: timeouts,
+                    offersBLEChannel: offersBLEChannel,
+                    linking: linking
+                )
+            )
+        }
+    }
+
     private func withRadio<Answer: Sendable>(
+        warns: Bool,
         _ body: @Sendable (BluetoothRadio) async throws -> Answer
     ) async throws -> Answer {
         let radio: BluetoothRadio
@@ -100,7 +134,7 @@ package struct ClientRun: Sendable {
         } catch {
             throw CommandFailure(error)
         }
-        if radio.isVirtual { warnOfVirtualRadio(radio.unverifiedBus) }
+        if warns, radio.isVirtual { warnOfVirtualRadio(radio.unverifiedBus) }
         return try await withCleanup {
             await radio.close()
         } of: {

@@ -8,6 +8,7 @@ internal import HybridDataChannel
 internal import HybridPrimitives
 internal import HybridQRCode
 package import HybridSession
+internal import HybridThreads
 
 /// The displays of the QR code and the progress: standard error (text or JSON), an image file, and the page.
 ///
@@ -18,6 +19,8 @@ package final class CodeDisplay: Sendable {
     private let image: ImageFile?
     private let page: CodePage?
     private let purpose: String?
+    /// True once the code has been drawn; a repeated event is for programs only.
+    private let isDrawn = Locked(false)
 
     /// Creates the displays.
     ///
@@ -73,7 +76,18 @@ package final class CodeDisplay: Sendable {
             notify("redirected", "\(step.from) redirects to \(step.to)", [("from", step.from), ("to", step.to)])
         case .waitingForUser: enter("confirm", purpose.map { "confirm: \($0)" } ?? "confirm on your phone")
         case .answered: break
+        case .waitingForLink: enter("waiting-for-link", "waiting for the phone to offer a link")
+        case .contacting(let name):
+            enter("contacting", "contacting \(name.quoted)", [("phone", name.description)])
+        case .phoneNotified(let name):
+            enter("phone-notified", "accept the request on \(name.quoted)", [("phone", name.description)])
         }
+    }
+
+    /// Shows the failure of a contact.
+    @Sendable func show(_ failure: LinkFailure) {
+        let details = [("phone", failure.name.description), ("code", failure.code), ("message", failure.sentence)]
+        enter("link-failed", failure.sentence, details)
     }
 
     /// Removes the image file, if there is one.
@@ -99,6 +113,11 @@ package final class CodeDisplay: Sendable {
 
     private func draw(_ text: String) {
         report.emit("qr", [("text", .string(text))])
+        let isRepeated = isDrawn.withLock { isDrawn in
+            defer { isDrawn = true }
+            return isDrawn
+        }
+        guard !isRepeated else { return }
         let isForUser = report.format != .json
         if printsText, isForUser { StandardError.writeLine(text) }
         if let image {

@@ -50,11 +50,14 @@ package final class CodePage: Sendable {
             // If the code can't be drawn, the fallback reports it.
             if let code = try? QRMatrix(text: offer.text) { server.show(.scan(code)) }
             codeReady.yield { fallback(offer) }
+            // The code may be shown again, but the browser is opened once.
+            codeReady.finish()
         case .phoneFound: server.show(.found)
         case .connecting(let domain): server.show(.connecting(host: domain.host))
         case .waitingForUser: server.show(.confirm)
         case .radioLost, .radioRestored, .redirected, .answered: break
         case .connectingByRadio, .connectedByRadio, .radioChannelFailed: break
+        case .contacting, .phoneNotified, .waitingForLink: break
         }
     }
 

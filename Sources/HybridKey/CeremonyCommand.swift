@@ -15,7 +15,8 @@ internal import HybridThreads
 /// The hidden command `ceremony`, the process that alone uses the network and the radio.
 ///
 /// It reads one ``CeremonyRequest`` from standard input and writes the phone's CTAP response to standard output. The end
-/// of the input cancels the ceremony.
+/// of the input cancels the ceremony. It contacts a linked phone first, if there is one. The links are read here only,
+/// because they are of no use without the network.
 struct CeremonyCommand: AsyncParsableCommand {
     static let name = "ceremony"
 
@@ -42,7 +43,10 @@ struct CeremonyCommand: AsyncParsableCommand {
         let report = ProgressReport(program: HybridKey.programName, format: .detect(json: display == .json))
         do {
             let request = try Self.readRequest()
-            let response = try await Self.perform(request, try clientRun(for: request, report))
+            let isCodeRequested = AwaitableState(false)
+            Self.followInput(isCodeRequested)
+            let run = try await clientRun(for: request, report, isCodeRequested)
+            let response = try await Self.perform(request, run)
             // Before the prompt learns of success, because it closes then, which would count as a cancellation.
             guard writeAll(response, to: STDOUT_FILENO) else { throw CommandFailure.outputNotWritten }
             report.end(ProgressState("done", "done"))
@@ -56,12 +60,16 @@ struct CeremonyCommand: AsyncParsableCommand {
         guard let header = read(CeremonyRequest.headerLength), let length = CeremonyRequest.length(header: header),
             let map = read(length), let request = CeremonyRequest(parsing: map)
         else { throw CommandFailure("standard input has no request; the agent starts this command", status: .usage) }
+        return request
+    }
+
+    /// Follows the input after the request on a thread: a request for the code, or the end.
+    private static func followInput(_ isCodeRequested: AwaitableState<Bool>) {
         _ = DedicatedThread.start {
-            // The signal handler cancels the ceremony. Further input counts as its end.
-            _ = read(1)
+            while read(1) == [CeremonyRequest.showCode] { isCodeRequested.change { $0 = true } }
+            // The signal handler cancels the ceremony. Other input counts as the end.
             kill(getpid(), SIGTERM)
         }
-        return request
     }
 
     /// Reads exactly `count` bytes; returns `nil` if the input ends before.
@@ -79,7 +87,11 @@ struct CeremonyCommand: AsyncParsableCommand {
         return bytes
     }
 
-    private func clientRun(for request: CeremonyRequest, _ report: ProgressReport) async throws -> ClientRun {
+    private func clientRun(
+        for request: CeremonyRequest,
+        _ report: ProgressReport,
+        _ isCodeRequested: AwaitableState<Bool>
+    ) async throws -> ClientRun {
         let settings = try KeySettings.resolve(options.flags)
         let isCreation = if case .create = request.command { true } else { false }
         let subject = PageSubject(site: request.relyingPartyID.text, operation: isCreation ? .create : .signIn)
@@ -99,8 +111,16 @@ struct CeremonyCommand: AsyncParsableCommand {
             offersBLEChannel: try settings.value(CeremonySettings.bleChannel),
             report: report,
             page: page,
-            display: codeDisplay
+            display: codeDisplay,
+            phones: Self.phones(report, isCodeRequested)
         )
+    }
+
+    /// Returns the linked phones to contact; `nil` if there are none, or the links can't be read.
+    private static func phones(_ report: ProgressReport, _ isCodeRequested: AwaitableState<Bool>) -> LinkedPhones? {
+        let store = try? LinkStore.ofUser { report.notify(ProgressState("link-skipped", $0)) }
+        guard let store, let links = try? store.links() else { return nil }
+        return LinkedPhones(store, LinkedPhones.usual(links), isCodeRequested: isCodeRequested)
     }
 
     private static func perform(

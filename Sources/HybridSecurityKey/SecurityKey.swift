@@ -123,6 +123,8 @@ public struct SecurityKey: Sendable {
         case .responded(let response):
             switch request.outcome(of: response) {
             case .success(let response, let credential):
+                // Only windows that the user did not want wear the user down.
+                windowLimit.forgetLast()
                 return remember(credential, of: request.relyingParty) + end(window, response, at: now)
             case .excluded:
                 self.window = window.showing(.notice(.credentialExcluded), at: now)

@@ -155,7 +155,6 @@ struct ForeignAuthenticatorTests {
         Failure("no CTAP", 65, "can't use its passkeys"),
         Failure("empty message", 65, "a message can't be read"),
         Failure("unknown message type", 65, "a message can't be read"),
-        Failure("update with a damaged link", 65, "a message can't be read"),
         Failure("updates without end", 65, "too many updates"),
         Failure("empty answer", 65, "answer can't be read"),
         Failure("success without a body", 65, "answer can't be read"),

@@ -182,7 +182,8 @@ final class LabTests {
         let nobody = ["--reuid", "54321", "--regid", "54321", "--clear-groups"]
         try #require(getpwuid(54321) == nil)
         // The demo starts its own bus and programs.
-        for command in [["demo", "--no-qr"], ["run", "--", "/bin/sh", "-c", "exit 7"]] {
+        let demos = [["demo", "--no-qr"], ["demo", "--no-qr", "--linked"]]
+        for command in demos + [["run", "--", "/bin/sh", "-c", "exit 7"]] {
             let lab = try await RunningProgram(
                 "/usr/bin/setpriv",
                 nobody + [BuildFolder.program("hybrid-lab")] + command,
@@ -346,6 +347,8 @@ final class LabTests {
             ("wait:1,wait:2", "wait appears twice"), ("drop:request,hang:request", "one of drop, vanish, hang and"),
             ("drop:request,vanish:request", "one of drop, vanish"), ("vanish", "vanish takes a value"),
             ("deny:1", "deny takes no value"), ("two-phones,drop:request", "two-phones can be combined"),
+            ("link:1", "link takes no value"), ("link,drop:request", "link can be combined"),
+            ("two-phones,link", "two-phones can be combined"), ("link", "need --links FOLDER"),
             (",", "is not a step"),
             ("approve,", "is not a step"),
         ]

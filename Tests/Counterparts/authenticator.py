@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Independent authenticator of the hybrid transport; each option is a behavior of real phones.
 
-  authenticator.py --relay HOST:PORT --ca FILE [--keys FILE] [quirks] < text of the code
+  authenticator.py --relay HOST:PORT --ca FILE [--keys FILE] [--link FILE] [quirks] < text of the code
+  authenticator.py --relay HOST:PORT --ca FILE [--keys FILE] --listen FILE [quirks]
 
-Approves every request. At the end it prints one JSON line: the requests and the end of the session. Exit status: 0; 1 if
-the session failed; 3 if --inspect found errors in the client's messages, one per line on standard error. Uses BlueZ on
-the bus of DBUS_SYSTEM_BUS_ADDRESS.
+With --listen, it reads no code, but waits for the client of that link. Approves every request. At the end it prints one
+JSON line: the requests and the end of the session. Exit status: 0; 1 if the session failed; 3 if --inspect found errors
+in the client's messages, one per line on standard error. Uses BlueZ on the bus of DBUS_SYSTEM_BUS_ADDRESS.
 """
 import argparse, json, os, secrets, sys, time
 from contextlib import ExitStack, suppress
 
-import algorithms, cbor, channel, ctap, phone as phones, radio
+import algorithms, cbor, channel, ctap, linking, phone as phones, radio
 from answers import Answers
 from inspection import Inspection
 from noise import HandshakeFailed
@@ -33,6 +34,13 @@ def arguments():
     parser.add_argument("--adapter", default="hci1")
     parser.add_argument("--keys", help="JSON file for passkeys")
     parser.add_argument("--inspect", action="store_true", help="check every message of the client")
+    links = parser.add_argument_group("linked clients")
+    links.add_argument("--link", metavar="FILE", help="offer a link, and store it in this file")
+    links.add_argument("--listen", metavar="FILE", help="wait for the client of this link instead of reading a code")
+    links.add_argument("--name", default="Counterpart", help="the name of this phone")
+    links.add_argument("--wrong-link", action="store_true", help="offer a link with a wrong signature")
+    links.add_argument("--tap", choices=["yes", "no", "never"], default="yes", help="the user's answer to a wake-up")
+    links.add_argument("--sign-ins", type=int, default=1, help="number of wake-ups to wait for")
     air = parser.add_argument_group("the advert")
     air.add_argument("--suffix", default="", help="bytes after the advert's 20, in hexadecimal")
     air.add_argument("--older-uuid", action="store_true", help="advertise under Google's UUID")
@@ -76,7 +84,10 @@ class Authenticator:
     def __init__(self, options, text):
         self.options = options
         self.inspection = Inspection(options.inspect)
-        self.phone = phones.Phone(text, options.relay, options.ca, options.domain, self.inspection)
+        self.inspection.links = bool(options.link)
+        self.phone = None
+        if text:
+            self.phone = phones.Phone(text, options.relay, options.ca, options.domain, self.inspection)
         self.encode = cbor.loose if options.loose else cbor.canonical
         kept = {}
         if options.keys and os.path.exists(options.keys):
@@ -84,6 +95,28 @@ class Authenticator:
                 kept = json.load(file)
         self.answers = Answers(options, ctap.Passkeys(AAGUID, kept), self.encode)
         self.served = []
+
+    def listen(self):
+        """Waits for wake-ups and serves their client; returns the end of the last session."""
+        link = linking.PhoneLink.load(self.options.listen)
+        listener = linking.Listener(link.contact_key, link.host, self.options.relay, self.options.ca)
+        print("listening", file=sys.stderr, flush=True)
+        for _ in range(self.options.sign_ins):
+            while not (accepted := link.accepts((wake := listener.wake(300)).payload)):
+                print("ignored", file=sys.stderr, flush=True)
+            # Stored before the user is asked, so that it cannot be repeated.
+            link.save(self.options.listen)
+            print(f"asked {accepted[1]}", file=sys.stderr, flush=True)
+            if self.options.tap == "never":
+                time.sleep(300)
+            if self.options.tap == "no":
+                listener.decline(wake)
+                end = "declined"
+                continue
+            self.phone = phones.LinkedPhone(link, wake, *accepted, self.options.relay, self.options.ca, self.inspection)
+            end = self.run()
+        listener.close()
+        return end
 
     def run(self):
         """Serves one client and returns the end of the session."""
@@ -174,6 +207,13 @@ class Authenticator:
         if options.first_padding is not None:
             members["more"] = {0: bytes(options.first_padding), 77: "later"}
         phones.introduce(self.phone, info, self.encode, **members)
+        if options.link:
+            link = linking.PhoneLink.new(options.domain)
+            fields = link.information(options.name, self.phone.offer.client_key, self.phone.handshake_hash)
+            if options.wrong_link:
+                fields[6] = bytes(32)
+            link.save(options.link)
+            self.phone.send(channel.update(fields))
         if options.update == "empty":
             self.phone.send(channel.update())
         elif options.update == "link":
@@ -192,9 +232,9 @@ class Authenticator:
 
 def main():
     options = arguments()
-    authenticator = Authenticator(options, sys.stdin.readline().strip())
+    authenticator = Authenticator(options, None if options.listen else sys.stdin.readline().strip())
     try:
-        end = authenticator.run()
+        end = authenticator.listen() if options.listen else authenticator.run()
     except TunnelFailed as error:
         if not authenticator.served:
             sys.exit(f"authenticator.py: {error}")

@@ -5,14 +5,14 @@
   client.py --relay HOST:PORT --ca FILE [--origin URL] [variants] < requests
 
 Reads one {"publicKey": ...} per line and sends all of them through one tunnel; without requests it shuts down at once.
-Prints the code's text, then for each request a WebAuthn response, or {"status": N} if the authenticator refused. Exit
-status: 0; 1 if the session failed; 3 if --inspect found errors in the authenticator's messages, one per line on standard
+Prints the code's text, unless it contacts a linked phone, then for each request a WebAuthn response, or {"status": N} if
+the authenticator refused. Exit status: 0; 1 if the session failed; 3 if --inspect found errors in the authenticator's messages, one per line on standard
 error. Uses BlueZ on the bus of DBUS_SYSTEM_BUS_ADDRESS.
 """
 import argparse, json, sys
 
-import cbor, channel, ctap
-from desktop import Desktop
+import cbor, channel, ctap, linking
+from desktop import Desktop, LinkedDesktop
 from inspection import Inspection
 from noise import HandshakeFailed
 from radio import Radio, RadioFailed
@@ -33,6 +33,9 @@ def arguments():
     qr.add_argument("--qr-omit", default="", help="keys to omit, such as 2,3,4,5")
     qr.add_argument("--qr-add", default="{}", help="JSON of additional keys and values")
     qr.add_argument("--lower-case", action="store_true", help="fido:/ instead of FIDO:/")
+    links = parser.add_argument_group("linked phones")
+    links.add_argument("--link", metavar="FILE", help="offer linking, and store the link in this file")
+    links.add_argument("--contact", metavar="FILE", help="contact the phone of this link instead of showing a code")
     tunnel = parser.add_argument_group("the tunnel")
     tunnel.add_argument("--like-chrome", action="store_true", help="send Origin, and identifiers in upper case")
     tunnel.add_argument("--padding", choices=PADDINGS, default="usual")
@@ -58,7 +61,11 @@ class Client:
         rk = False if options.no_rk else None
         self.ceremonies = [Ceremony(line, options.origin, uv=not options.no_uv, rk=rk) for line in lines]
         hint = "mc" if self.ceremonies and self.ceremonies[0].is_creation else "ga"
-        self.desktop = Desktop(options.relay, options.ca, hint, self.inspection)
+        if options.contact:
+            link = linking.ClientLink.load(options.contact)
+            self.desktop = LinkedDesktop(link, options.relay, options.ca, hint, self.inspection)
+        else:
+            self.desktop = Desktop(options.relay, options.ca, hint, self.inspection, wants_link=bool(options.link))
         for key in filter(None, options.qr_omit.split(",")):
             del self.desktop.fields[int(key)]
         for key, value in json.loads(options.qr_add).items():
@@ -68,10 +75,15 @@ class Client:
         desktop, options = self.desktop, self.options
         receiver = Radio(options.adapter)
         with receiver.scanning():
-            say(desktop.text.replace("FIDO", "fido") if options.lower_case else desktop.text)
-            desktop.hear(receiver)
+            if options.contact:
+                desktop.contact()
+                desktop.meet_by_radio(receiver)
+            else:
+                say(desktop.text.replace("FIDO", "fido") if options.lower_case else desktop.text)
+                desktop.hear(receiver)
         receiver.close()
-        desktop.join(origin=options.like_chrome, upper_case=options.like_chrome)
+        if not options.contact:
+            desktop.join(origin=options.like_chrome, upper_case=options.like_chrome)
         desktop.shake_hands(PADDINGS[options.padding])
         desktop.meet()
         for number in range(options.updates):
@@ -82,6 +94,8 @@ class Client:
             self.inspection.expect(same, "getInfo is not what it was in the first message")
         for number, ceremony in enumerate(self.ceremonies):
             self.ask(ceremony, options.request_bytes if number == 0 else 0)
+        if options.link:
+            desktop.link().save(options.link)
         if options.goodbye == "said":
             desktop.shut_down()
         desktop.tunnel.close()
@@ -121,7 +135,7 @@ def main():
     client = Client(arguments())
     try:
         client.run()
-    except (TunnelFailed, RadioFailed, HandshakeFailed, channel.ChannelFailed) as error:
+    except (TunnelFailed, RadioFailed, HandshakeFailed, channel.ChannelFailed, linking.LinkRefused) as error:
         sys.exit(f"client.py: {error}")
     for fault in client.inspection.faults:
         print(f"fault: {fault}", file=sys.stderr)

@@ -2,16 +2,20 @@
 """Steps of the client; `client.py` performs them in order, `hostile_client.py` does not."""
 import secrets, time
 
-import cbor, channel, keys, noise, qr, radio
+from cryptography.hazmat.primitives.asymmetric import ec
+
+import cbor, channel, keys, linking, noise, qr, radio
 from tunnel import Tunnel, TunnelFailed
 
 
 class Desktop:
     """One QR code and its session."""
 
-    def __init__(self, relay, ca, hint="ga", inspection=None):
-        self.relay, self.ca = relay, ca
+    def __init__(self, relay, ca, hint="ga", inspection=None, wants_link=False):
+        self.relay, self.ca, self.hint = relay, ca, hint
         self.inspection = inspection
+        # Linking information of the updates so far; None for those without.
+        self.updates = []
         self.static = noise.new_key()
         self.secret = secrets.token_bytes(16)
         self.fields = {
@@ -19,7 +23,7 @@ class Desktop:
             1: self.secret,
             2: len(keys.ASSIGNED_HOSTS),
             3: int(time.time()),
-            4: False,
+            4: wants_link,
             5: hint,
         }
         self.eid = self.tunnel = self.channel = self.info = self.handshake_hash = None
@@ -84,6 +88,7 @@ class Desktop:
             if not message:
                 raise channel.ChannelFailed("an empty message")
             if message[0] == channel.UPDATE:
+                self._take_update(message)
                 continue
             if message[0] != channel.CTAP or len(message) < 2:
                 raise channel.ChannelFailed(f"a message of type {message[0]} instead of an answer")
@@ -101,8 +106,52 @@ class Desktop:
         if self.inspection:
             self.inspection.expect(False, f"a frame of {len(late)} bytes after the goodbye")
 
+    def _take_update(self, message):
+        self.updates.append(cbor.read(message[1:]).get(1))
+        if self.inspection and self.fields[4]:
+            size = len(self.channel.last_padded)
+            self.inspection.expect(size == 512, f"an update of {size} bytes with its padding")
+
+    def link(self, seconds=10):
+        """Returns the link that the phone offers; raises LinkRefused if there is none or it is invalid."""
+        if not self.updates:
+            message = self._open(self.tunnel.receive(seconds))
+            if message[:1] != bytes([channel.UPDATE]):
+                raise channel.ChannelFailed("no update, though linking was offered")
+            self._take_update(message)
+        domain = keys.eid_domain(self.eid)
+        return linking.ClientLink.verified(self.updates[0], self.static, self.handshake_hash, domain)
+
     def _open(self, frame):
         message = self.channel.open(frame)
         if self.inspection:
             self.inspection.padding(self.channel.last_padded)
         return message
+
+
+class LinkedDesktop(Desktop):
+    """One session with a linked phone, without a code."""
+
+    def __init__(self, link, relay, ca, hint="ga", inspection=None):
+        super().__init__(relay, ca, hint, inspection)
+        self.stored = link
+        self.nonce = secrets.token_bytes(16)
+
+    def contact(self):
+        """Requests the phone; the relay has woken it when this returns."""
+        data = self.stored.payload(self.nonce, self.hint)
+        self.tunnel = linking.contact(self.stored.contact, self.stored.host, data, self.relay, self.ca)
+
+    def meet_by_radio(self, receiver, seconds=60):
+        """Waits for the phone at the relay, then for its advert; the receiver must be scanning."""
+        linking.wait_for_phone(self.tunnel, seconds)
+        key = keys.eid_key(self.stored.secret, self.nonce)
+        for services in receiver.heard(seconds):
+            eid = keys.open_eid(services.get(radio.FIDO, b"")[:20], key)
+            if eid is not None:
+                self.eid = eid
+                return
+
+    def initiate(self):
+        phone = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), self.stored.phone_key)
+        return noise.LinkedInitiator(phone, keys.psk(self.stored.secret, self.eid))

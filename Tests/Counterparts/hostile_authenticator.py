@@ -196,7 +196,6 @@ ATTACKS = {
     "answer that is no map": answering(ANSWER + b"\x80"),
     "answer as JSON": answering(b"\3{}"),
     "unknown message type": answering(b"\x09"),
-    "update with a damaged link": answering(b"\2" + cbor.canonical({1: {1: b"contact"}})),
     "another site's answer": signing(lambda answer: {**answer, 2: bytes(32) + answer[2][32:]}),
     "user neither present nor verified": signing(flags(ctap.BACKUP_ELIGIBLE)),
     "user not verified": signing(flags(ctap.USER_PRESENT)),

@@ -12,6 +12,8 @@ class Inspection:
     def __init__(self, enabled):
         self.enabled = enabled
         self.faults = []
+        # True if the client shall offer linking.
+        self.links = False
         # getInfo of the authenticator, once received.
         self.info = {}
 
@@ -123,7 +125,7 @@ class Inspection:
         self.expect_canonical(offer.encoded, "the code")
         self.expect(set(offer.fields) == {0, 1, 2, 3, 4, 5}, f"keys {sorted(offer.fields)} in the code")
         self.expect(offer.domains == 2, f"{offer.domains} assigned domains")
-        self.expect(offer.linking is False, f"linking {offer.linking}")
+        self.expect(offer.linking is self.links, f"linking {offer.linking}")
 
     def introduced(self, info):
         self.info = info

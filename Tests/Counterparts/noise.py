@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handshake Noise_KNpsk0_P256_AESGCM_SHA256, both ends.
+"""Handshakes Noise_KNpsk0_P256_AESGCM_SHA256 (with a code) and Noise_NKpsk0_P256_AESGCM_SHA256 (linked), both ends.
 
-The initiator is the client, whose static key is in the QR code.
+The initiator is the client. With a code, its static key is known to the phone; without one, the phone's to it.
 """
 import hashlib
 from dataclasses import dataclass
@@ -48,11 +48,11 @@ def compressed(key):
 class _State:
     """Noise's SymmetricState; each encryption directly follows a new key, so its nonce is zero."""
 
-    def __init__(self, client_static, psk):
-        self.chaining_key = self.hash = b"Noise_KNpsk0_P256_AESGCM_SHA256\0"
+    def __init__(self, pattern, prologue, static, psk):
+        self.chaining_key = self.hash = b"Noise_" + pattern + b"psk0_P256_AESGCM_SHA256\0"
         self.key = None
-        self.mix_hash(b"\1")
-        self.mix_hash(client_static)
+        self.mix_hash(prologue)
+        self.mix_hash(static)
         self.chaining_key, hash_input, self.key = self._derive(psk, 3)
         self.mix_hash(hash_input)
 
@@ -88,6 +88,14 @@ class _State:
         return Keys(*self._derive(b"", 2), self.hash)
 
 
+def _with_code(client_static, psk):
+    return _State(b"KN", b"\1", uncompressed(client_static), psk)
+
+
+def _linked(phone_static, psk):
+    return _State(b"NK", b"\0", uncompressed(phone_static), psk)
+
+
 def _take_apart(message):
     if len(message) != MESSAGE_LENGTH:
         raise HandshakeFailed(f"{len(message)} bytes")
@@ -104,7 +112,7 @@ class Initiator:
     def __init__(self, static, psk, ephemeral=None):
         self.static = static
         self.ephemeral = ephemeral or new_key()
-        self.state = _State(uncompressed(static.public_key()), psk)
+        self.state = _with_code(static.public_key(), psk)
         point = uncompressed(self.ephemeral.public_key())
         self.state.mix_ephemeral(point)
         self.message1 = point + self.state.seal_nothing()
@@ -120,7 +128,7 @@ class Initiator:
 
 def respond(client_static, psk, message1, ephemeral=None):
     """Responder: returns message 2 and the keys."""
-    state = _State(uncompressed(client_static), psk)
+    state = _with_code(client_static, psk)
     key, point, tag = _take_apart(message1)
     state.mix_ephemeral(point)
     state.open_nothing(tag)
@@ -129,5 +137,39 @@ def respond(client_static, psk, message1, ephemeral=None):
     state.mix_ephemeral(own)
     state.mix_key(ephemeral.exchange(ec.ECDH(), key))
     state.mix_key(ephemeral.exchange(ec.ECDH(), client_static))
+    message2 = own + state.seal_nothing()
+    return message2, state.keys()
+
+
+class LinkedInitiator:
+    """Initiator without a code: it knows the phone's static key."""
+
+    def __init__(self, phone_static, psk, ephemeral=None):
+        self.ephemeral = ephemeral or new_key()
+        self.state = _linked(phone_static, psk)
+        point = uncompressed(self.ephemeral.public_key())
+        self.state.mix_ephemeral(point)
+        self.state.mix_key(self.ephemeral.exchange(ec.ECDH(), phone_static))
+        self.message1 = point + self.state.seal_nothing()
+
+    def finish(self, message2):
+        key, point, tag = _take_apart(message2)
+        self.state.mix_ephemeral(point)
+        self.state.mix_key(self.ephemeral.exchange(ec.ECDH(), key))
+        self.state.open_nothing(tag)
+        return self.state.keys()
+
+
+def respond_linked(static, psk, message1, ephemeral=None):
+    """Responder without a code: returns message 2 and the keys."""
+    state = _linked(static.public_key(), psk)
+    key, point, tag = _take_apart(message1)
+    state.mix_ephemeral(point)
+    state.mix_key(static.exchange(ec.ECDH(), key))
+    state.open_nothing(tag)
+    ephemeral = ephemeral or new_key()
+    own = uncompressed(ephemeral.public_key())
+    state.mix_ephemeral(own)
+    state.mix_key(ephemeral.exchange(ec.ECDH(), key))
     message2 = own + state.seal_nothing()
     return message2, state.keys()

@@ -2,7 +2,7 @@
 """Steps of the authenticator; `authenticator.py` performs them in order, `hostile_authenticator.py` does not."""
 import secrets
 
-import cbor, channel, keys, noise, qr
+import cbor, channel, keys, linking, noise, qr
 from tunnel import Tunnel
 
 
@@ -11,6 +11,7 @@ class Phone:
 
     def __init__(self, text, relay, ca, domain, inspection=None):
         self.offer = qr.parse(text)
+        self.hint = self.offer.hint
         self.relay, self.ca, self.domain = relay, ca, domain
         self.inspection = inspection
         if inspection:
@@ -50,7 +51,7 @@ class Phone:
         if message[:1] != bytes([channel.CTAP]) or len(message) < 2:
             raise channel.ChannelFailed(f"no request: {message[:20].hex()}")
         if self.inspection:
-            self.inspection.request(message[1:], self.offer.hint)
+            self.inspection.request(message[1:], self.hint)
         return message[1:]
 
     def link(self):
@@ -64,6 +65,28 @@ class Phone:
             client_key=self.offer.client_key,
             handshake_hash=self.handshake_hash,
         )
+
+
+class LinkedPhone(Phone):
+    """One wake-up of a linked client, after the user's tap."""
+
+    def __init__(self, link, wake, nonce, hint, relay, ca, inspection=None):
+        self.link_record, self.wake, self.hint = link, wake, hint
+        self.relay, self.ca, self.domain = relay, ca, link.domain
+        self.inspection = inspection
+        self.eid, self._advert = linking.fresh_eid(link.secret, nonce)
+        self.tunnel = self.channel = self.handshake_hash = None
+
+    def open_tunnel(self):
+        """Joins the tunnel in which the client waits."""
+        self.tunnel = Tunnel(self.link_record.host, self.wake.path, self.relay, self.ca)
+
+    @property
+    def advert(self):
+        return self._advert
+
+    def respond(self, message1):
+        return noise.respond_linked(self.link_record.identity, keys.psk(self.link_record.secret, self.eid), message1)
 
 
 def information(aaguid):

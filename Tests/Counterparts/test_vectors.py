@@ -6,10 +6,14 @@
 """
 import json, os, unittest
 
-import cbor, channel, ctap, keys, noise, qr
+import cbor, channel, ctap, keys, linking, noise, qr
+from website import to_base64url
 
 with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Vectors", "vectors.json")) as file:
     VECTORS = json.load(file)
+# Written by another program of this project, linked_vectors.py.
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Vectors", "linked.json")) as file:
+    LINKED = json.load(file)
 unhex = bytes.fromhex
 
 
@@ -97,6 +101,19 @@ class Handshakes(unittest.TestCase):
         self.assertEqual(message2.hex(), case["msg2"])
         self.check(case, result)
 
+    def test_linked(self):
+        case = self.CASES["nkpsk0_computed"]
+        self.assertEqual(keys.eid_key(unhex(case["link_secret"]), unhex(case["client_nonce"])).hex(), case["eid_key"])
+        secret = keys.psk(unhex(case["link_secret"]), unhex(case["eid_plaintext"]))
+        phone = noise.private_key(unhex(case["authenticator_static_scalar"]))
+        ephemerals = [noise.private_key(unhex(case[f"{end}_ephemeral_scalar"])) for end in ("initiator", "responder")]
+        initiator = noise.LinkedInitiator(phone.public_key(), secret, ephemerals[0])
+        self.assertEqual(initiator.message1.hex(), case["msg1"])
+        message2, result = noise.respond_linked(phone, secret, unhex(case["msg1"]), ephemerals[1])
+        self.assertEqual(message2.hex(), case["msg2"])
+        self.check(case, result)
+        self.check(case, initiator.finish(message2))
+
     def test_damaged(self):
         for case in VECTORS["handshake_negative"]:
             base = self.CASES[case["base"]]
@@ -141,6 +158,49 @@ class Frames(unittest.TestCase):
         )
         self.assertEqual(cbor.canonical(linking).hex(), case["linking_map_cbor"])
         self.assertEqual(linking[6].hex(), case["signature"])
+
+    def test_contacts(self):
+        for case in LINKED["contacts"]:
+            key = linking.ed25519.Ed25519PrivateKey.from_private_bytes(unhex(case["seed"]))
+            contact, host = linking.contact_id(key), case["host"]
+            self.assertEqual((linking.public_bytes(key).hex(), contact.hex()), (case["public_key"], case["contact_id"]))
+            self.assertEqual(f"/cable/contact/{to_base64url(contact)}", case["contact_path"])
+            statement = linking.listen_statement(host, unhex(case["challenge"]), contact)
+            self.assertEqual(key.sign(statement).hex(), case["listen_signature"])
+            self.assertEqual(key.sign(linking.gone_statement(host, contact)).hex(), case["gone_signature"])
+
+    def test_payloads(self):
+        for case in LINKED["payloads"]:
+            secret = unhex(case["link_secret"]) if case["proves"] else None
+            data = linking.payload(unhex(case["link_id"]), secret, unhex(case["nonce"]), case["hint"], case["host"])
+            self.assertEqual(data.hex(), case["payload"])
+
+    def test_wake_ups_are_accepted_once(self):
+        link = linking.PhoneLink.new(266)
+        nonce = bytes(range(16))
+        data = linking.payload(link.link_id, link.secret, nonce, "ga", link.host)
+        self.assertIsNone(link.accepts(linking.payload(link.link_id, None, nonce, "ga", link.host)))
+        self.assertIsNone(link.accepts(linking.payload(link.link_id, bytes(32), nonce, "ga", link.host)))
+        self.assertIsNone(link.accepts(linking.payload(bytes(8), link.secret, nonce, "ga", link.host)))
+        self.assertIsNone(link.accepts(data[:-1]))
+        self.assertEqual(link.accepts(data), (nonce, "ga"))
+        self.assertIsNone(link.accepts(data))
+
+    def test_links(self):
+        client, link, session = noise.new_key(), linking.PhoneLink.new(266), bytes(32)
+        fields = cbor.read(cbor.canonical(link.information("Pixel 8", client.public_key(), session)))
+        stored = linking.ClientLink.verified(fields, client, session, 266)
+        self.assertEqual((stored.name, stored.proves, stored.link_id), ("Pixel 8", True, link.link_id))
+        for change in ({6: bytes(32)}, {2: bytes(7)}, {3: bytes(31)}, {4: bytes(65)}, {1: b""}, {5: b"x"}):
+            with self.assertRaises(linking.LinkRefused, msg=change):
+                linking.ClientLink.verified({**fields, **change}, client, session, 266)
+        with self.assertRaises(linking.LinkRefused):
+            linking.ClientLink.verified(fields, client, bytes(31) + b"\1", 266)
+
+    def test_adverts_without_a_code(self):
+        for _ in range(300):
+            eid, advert = linking.fresh_eid(bytes(32), bytes(16))
+            self.assertEqual(keys.open_eid(advert, keys.eid_key(bytes(32), bytes(16))), eid)
 
     def test_updates_have_one_size(self):
         for size in (512, 1024):

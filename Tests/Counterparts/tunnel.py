@@ -9,17 +9,20 @@ SUBPROTOCOL = "fido.cable"
 
 
 class TunnelFailed(Exception):
-    """The relay refused, or the tunnel ended; `code` is the close code or None."""
+    """The relay refused, or the tunnel ended.
 
-    def __init__(self, words, code=None):
+    `code` is the close code or None, `status` and `fields` are those of an HTTP response.
+    """
+
+    def __init__(self, words, code=None, status=None, fields=None):
         super().__init__(words)
-        self.code = code
+        self.code, self.status, self.fields = code, status, fields
 
 
 class Tunnel:
     """One end of a tunnel; carries unmodified binary messages."""
 
-    def __init__(self, host, path, relay, ca, headers=(), origin=None):
+    def __init__(self, host, path, relay, ca, headers=(), origin=None, subprotocol=SUBPROTOCOL):
         address, port = relay.rsplit(":", 1)
         try:
             self.socket = connect(
@@ -27,7 +30,7 @@ class Tunnel:
                 sock=socket.create_connection((address, int(port)), timeout=30),
                 ssl=ssl.create_default_context(cafile=ca),
                 server_hostname=host,
-                subprotocols=[SUBPROTOCOL],
+                subprotocols=[subprotocol],
                 additional_headers=list(headers),
                 origin=origin,
                 compression=None,
@@ -37,10 +40,13 @@ class Tunnel:
                 close_timeout=5,
                 max_size=None,
             )
+        except websockets.InvalidStatus as error:
+            response = error.response
+            raise TunnelFailed(f"no tunnel: {error}", status=response.status_code, fields=response.headers) from None
         except (websockets.WebSocketException, OSError) as error:
             raise TunnelFailed(f"no tunnel: {error}") from None
-        if self.socket.subprotocol != SUBPROTOCOL:
-            raise TunnelFailed("the relay did not choose fido.cable")
+        if self.socket.subprotocol != subprotocol:
+            raise TunnelFailed(f"the relay did not choose {subprotocol}")
 
     @property
     def routing_id(self):

@@ -300,6 +300,17 @@ struct LauncherTests {
         }
     }
 
+    @Test("The prompt's request for a code reaches the child as one byte")
+    func codeRequest() async throws {
+        try await TestFolder.with { folder in
+            let request = CeremonyRequest(try CeremonyRequestTests().request.command, purpose: "p", seconds: 100)
+            let length = request.encoded.count
+            let child = "head -c \(length) >/dev/null; head -c 1"
+            let outcome = try await perform(child, prompt: "echo proceed; echo show-code; cat >/dev/null", in: folder)
+            #expect(outcome == .answered([CeremonyRequest.showCode]))
+        }
+    }
+
     @Test("A prompt that ends after the answer does not take it back")
     func endOfPromptAfterAnswer() async throws {
         try await TestFolder.with { folder in

@@ -16,6 +16,8 @@ enum PromptEvent {
     case warning(String)
     /// A note about the current state; `nil` removes it.
     case note(String?)
+    /// A linked phone was not used, for this reason; the code follows.
+    case contactFailed(String)
     /// The end without success.
     case failure(cause: String, remedy: String)
 
@@ -27,6 +29,7 @@ enum PromptEvent {
         switch event.text("event") {
         case "request": self = .request(try PromptRequest(event))
         case "qr": self = .code(try Self.code(event))
+        case "state" where event.text("state") == "link-failed": self = .contactFailed(Self.sentence(event, "message"))
         case "state":
             guard let stage = PromptStage(event) else { return nil }
             self = .stage(stage)
@@ -74,7 +77,7 @@ extension PromptStage {
     init?(_ event: JSONLine) {
         switch event.text("state") {
         case "use-phone": self = .question
-        case "contacting-phone": self = .contacting(event.text("phone").map { SafeText(quoting: $0).description })
+        case "contacting": self = .contacting(event.text("phone").map { SafeText(quoting: $0).description })
         case "scan": self = .scan
         case "phone-found": self = .phoneFound
         case "connecting": self = .connecting

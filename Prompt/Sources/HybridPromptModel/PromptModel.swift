@@ -159,6 +159,10 @@ public struct PromptModel: Sendable {
         case .warning(let text):
             if view.warnings.count < Self.maximumWarnings { view.warnings.append(text) }
         case .note(let text): view.note = text
+        case .contactFailed(let reason):
+            // The code may be shown again, even if the phone had been found.
+            enter(.preparing, at: now)
+            view.note = reason
         case .failure(let cause, let remedy):
             enter(.failed, at: now)
             view.failure = [cause, remedy].filter { !$0.isEmpty }
@@ -167,7 +171,8 @@ public struct PromptModel: Sendable {
 
     private mutating func enter(_ stage: PromptStage, at now: ContinuousClock.Instant) {
         view.stage = stage
-        view.note = nil
+        // The reason why a linked phone was not used stays beside the code.
+        if stage != .scan { view.note = nil }
         if !stage.mayShowCode { view.code = nil }
         view.deadline = stage.isTimed ? view.request?.timeout.map { now + $0 } : nil
         view.offer =

@@ -135,7 +135,7 @@ struct PromptModelTests {
 
     @Test(
         "offers an answer in its state only, and once",
-        arguments: [("use-phone", PromptAnswer.proceed), ("contacting-phone", .showCode)]
+        arguments: [("use-phone", PromptAnswer.proceed), ("contacting", .showCode)]
     )
     func offers(state: String, answer: PromptAnswer) throws {
         var model = try TimedModel(Line.request)
@@ -167,10 +167,28 @@ struct PromptModelTests {
 
     @Test("names a phone that is contacted")
     func contacting() throws {
-        var model = try TimedModel(#"{"event":"state","state":"contacting-phone","phone":"Ada's \u202ephone"}"#)
+        var model = try TimedModel(#"{"event":"state","state":"contacting","phone":"Ada's \u202ephone"}"#)
         #expect(model.view.stage.text == #"Waiting for "Ada's phone""#)
-        try model.enter("contacting-phone")
+        try model.enter("contacting")
         #expect(model.view.stage.text == "Waiting for your phone")
+    }
+
+    @Test("shows the reason why a linked phone was not used, beside the code")
+    func linkFailed() throws {
+        var model = try TimedModel(Line.request)
+        try model.enter("contacting")
+        try model.enter("phone-notified")
+        #expect(model.view.offer == .showCode)
+        try model.enter("phone-found")
+        try model.receive(Line.code)
+        #expect(model.view.code == nil)
+        try model.receive(#"{"event":"state","state":"link-failed","message":"it could not be reached"}"#)
+        #expect(model.view.note == "It could not be reached." && model.view.stage == .preparing)
+        try model.receive(Line.code)
+        try model.enter("scan")
+        #expect(model.view.note == "It could not be reached." && model.view.offer == nil && model.view.code != nil)
+        try model.enter("phone-found")
+        #expect(model.view.note == nil)
     }
 
     @Test("keeps warnings, and removes notes with their state")

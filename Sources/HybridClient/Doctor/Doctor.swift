@@ -17,7 +17,7 @@ struct Doctor: AsyncParsableCommand {
         abstract: "Look for what would keep a phone from signing in here.",
         discussion: """
             Checks Bluetooth, the network and the relays in the order in which a ceremony needs them, and then the \
-            security key of hybrid-key. Prints one line for each check on standard output, with a remedy below. Sends nothing but a test advert, if there are two \
+            security key of hybrid-key and the linked phones. Prints one line for each check on standard output, with a remedy below. Sends nothing but a test advert, if there are two \
             adapters, and to each relay a request for a tunnel that does not exist. Exits with 0 if a ceremony could \
             work; else with the exit code of show-qr for the first obstacle.
             """
@@ -83,7 +83,7 @@ struct Doctor: AsyncParsableCommand {
             async let relayFindings = relays.run()
             let isVirtual = try await bluetooth.run()
             for finding in try await relayFindings { recorder.record(finding) }
-            for finding in SecurityKeyChecks.run() { recorder.record(finding) }
+            for finding in SecurityKeyChecks.run() + LinkChecks.run() { recorder.record(finding) }
             try Task.checkCancellation()
             return isVirtual
         }

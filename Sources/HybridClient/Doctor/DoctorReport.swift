@@ -21,6 +21,7 @@ enum DoctorCheck: String {
     case securityKey = "security-key"
     case snap
     case flatpak
+    case linkedPhones = "linked-phones"
 }
 
 /// The result of one check.

@@ -14,7 +14,8 @@ struct ShowQR: AsyncParsableCommand {
         discussion: """
             The request is {"publicKey": …} with the options that a website passes to navigator.credentials.create() or \
             get(), as JSON. Standard output carries only the response as JSON; the code and the progress go to standard \
-            error.
+            error. Without --link, a phone that is linked with this computer is contacted first; the code appears if it \
+            does not answer within 8 seconds.
             """
     )
 
@@ -52,6 +53,23 @@ struct ShowQR: AsyncParsableCommand {
     @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: CeremonySettings.bleChannel.help))
     var bleChannel: Bool?
 
+    @Flag(
+        help: ArgumentHelp(
+            "Offer to link the phone, so that it needs no code next time.",
+            discussion: """
+                The phone must sign in with a passkey that the request names. The link is stored after the answer yes: a \
+                line on standard input, or on the terminal if the request is read from standard input.
+                """
+        )
+    )
+    var link = false
+
+    @Option(help: ArgumentHelp("The linked phone to contact; default: the last used one.", valueName: "name"))
+    var phone: String?
+
+    @Flag(help: "Contact no linked phone.")
+    var noPhones = false
+
     @Flag(help: "Report the progress on standard error as JSON, one object per line.")
     var json = false
 
@@ -64,6 +82,9 @@ struct ShowQR: AsyncParsableCommand {
     var timeout: Int?
 
     func validate() throws {
+        guard [link, phone != nil, noPhones].count(where: { $0 }) < 2 else {
+            throw ValidationError("--link, --phone and --no-phones exclude each other.")
+        }
         guard (1...3600).contains(timeout ?? 1) else { throw ValidationError("--timeout takes 1 to 3600 seconds.") }
         if let qrOutput, ImageFile.Format(path: qrOutput) == nil {
             throw ValidationError("--qr-output takes a file name that ends in .png or .svg.")

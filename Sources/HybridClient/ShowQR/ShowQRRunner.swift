@@ -17,6 +17,8 @@ struct ShowQRRunner: Sendable {
     private let report: ProgressReport
     /// Maximum time until a phone has been found.
     private let limit: Duration
+    private let store: LinkStore?
+    private let linkQuestion: LinkQuestion?
 
     /// Creates a run: reads settings, certificates and the request, starts the page and creates the image file.
     ///
@@ -37,6 +39,8 @@ struct ShowQRRunner: Sendable {
             site: ceremony.relyingPartyID.description,
             operation: ceremony.ctapRequest.command == .makeCredential ? .create : .signIn
         )
+        linkQuestion = flags.link ? LinkQuestion(readsTerminal: flags.request == "-") : nil
+        store = try flags.linkStore(report)
         let page = flags.open ? try await CodePage.start(subject, report) : nil
         run = ClientRun(
             adapter: flags.network.adapter,
@@ -49,8 +53,22 @@ struct ShowQRRunner: Sendable {
             offersBLEChannel: try settings.value(CeremonySettings.bleChannel),
             report: report,
             page: page,
-            display: try CodeDisplay(report, page, imagePath: flags.qrOutput, printsText: flags.printUrl)
+            display: try CodeDisplay(report, page, imagePath: flags.qrOutput, printsText: flags.printUrl),
+            phones: try Self.phones(flags, store),
+            linking: flags.link ? LinkAcceptance() : nil
         )
+    }
+
+    /// Returns the linked phones to contact; `nil` if there are none.
+    private static func phones(_ flags: ShowQR, _ store: LinkStore?) throws(CommandFailure) -> LinkedPhones? {
+        guard let store, !flags.link, !flags.noPhones else { return nil }
+        guard let name = flags.phone else {
+            // Links that can't be read must not prevent a sign-in with a code.
+            return (try? store.links()).flatMap { LinkedPhones(store, LinkedPhones.usual($0)) }
+        }
+        let links = try store.links(to: name)
+        guard !links.isEmpty else { throw CommandFailure(unknownPhone: name) }
+        return LinkedPhones(store, links)
     }
 
     /// Performs the ceremony and returns the response for the website as JSON.
@@ -58,16 +76,38 @@ struct ShowQRRunner: Sendable {
     /// - Throws: ``CommandFailure``.
     func response() async throws -> [UInt8] {
         reportRequest()
-        return try await run.perform(
+        let (response, link) = try await run.perform(
             ceremony.ctapRequest,
             for: { [ceremony] phone throws(MissingAbility) in try ceremony.ctapRequest(for: phone) },
             answer: { [ceremony] result in
                 guard result.response.status == .success else {
                     throw PhoneRefusal(result.response.status, for: ceremony.relyingPartyID)
                 }
-                return try ceremony.responseJSON(body: result.response.body, phone: result.info)
+                let response = try ceremony.responseJSON(body: result.response.body, phone: result.info)
+                return (response, result.offeredLink)
             }
         )
+        await offer(link)
+        return response
+    }
+
+    /// Asks the user about a link and stores it; a failure does not affect the response.
+    private func offer(_ link: StoredLink?) async {
+        guard let linkQuestion, let store else { return }
+        guard let link else {
+            let reason = "the phone has offered no link, or has not signed in with a passkey that the request names"
+            return report.notify(ProgressState("not-linked", "not linked: \(reason)"))
+        }
+        guard await linkQuestion.isConfirmed(link.name, report) else {
+            return report.notify(ProgressState("not-linked", "not linked: there was no answer yes"))
+        }
+        do throws(CommandFailure) {
+            try store.save(link)
+            let text = "linked with \(link.name.quoted); it needs no code next time"
+            report.enter(ProgressState("linked", text, details: [("phone", link.name.description), ("id", link.id)]))
+        } catch {
+            report.notify(ProgressState("not-linked", "not linked: \(error.sentence)", details: [("code", error.code)]))
+        }
     }
 
     /// Reports the purpose of the code to programs that show it to the user.

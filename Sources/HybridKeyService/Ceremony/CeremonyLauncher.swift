@@ -54,7 +54,8 @@ final class CeremonyWindow {
 ///     this process                      ceremony                 prompt
 ///        │ request, then open ────────→ stdin │                     │
 ///        │                             stderr │ ── progress ──→ stdin
-///        │ ←──────────────────────────────────────── cancel ── stdout
+///        │ ←──────────────────────────── cancel, show-code ── stdout
+///        │ show-code ─────────────────→ stdin │                     │
 ///        │ ←──────────── response ──── stdout │                     │
 ///
 /// The secret of the code passes from the ceremony to the prompt directly. If this process ends, both see the end of
@@ -152,7 +153,7 @@ package struct CeremonyLauncher: Sendable {
         for ends in [input, output, prompt?.progress] { ends?.closeOther() }
         _ = request.encoded.withUnsafeBytes { send(input.own, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
         let limit = Duration.seconds(2 * request.seconds) + Self.connectionTimeout
-        let response = wait(output, prompt, cancellation, until: .now + limit)
+        let response = wait(output, input, prompt, cancellation, until: .now + limit)
         for ends in [input, output] { ends.closeOwn() }
         return end(child, prompt, response)
     }
@@ -165,9 +166,10 @@ package struct CeremonyLauncher: Sendable {
         case timedOut
     }
 
-    /// Reads the response until its end, a cancellation or the time limit.
+    /// Reads the response until its end, a cancellation or the time limit; passes on the request for a code.
     private func wait(
         _ output: SocketEnds,
+        _ input: SocketEnds,
         _ prompt: PromptProcess?,
         _ cancellation: Cancellation?,
         until end: ContinuousClock.Instant
@@ -192,8 +194,12 @@ package struct CeremonyLauncher: Sendable {
                 // The phone has answered. The prompt may end now, earlier than the process.
                 polled[1].fd = -1
                 guard response.count <= Self.maximumResponse else { return .complete([]) }
-            } else if polled[1].revents != 0, let end = prompt?.readAnswers() {
-                return end == .cancelled ? .cancelled : .promptGone
+            } else if polled[1].revents != 0, let prompt {
+                if let end = prompt.readAnswers() { return end == .cancelled ? .cancelled : .promptGone }
+                if prompt.takeCodeRequest() {
+                    var byte = CeremonyRequest.showCode
+                    send(input.own, &byte, 1, CInt(MSG_NOSIGNAL))
+                }
             }
         }
     }

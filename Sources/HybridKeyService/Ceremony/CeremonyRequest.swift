@@ -6,12 +6,15 @@ internal import HybridPrimitives
 
 /// A request to the process that performs a ceremony.
 ///
-/// The encoding is 4 bytes length, big-endian ‖ CBOR map {1: CTAP request, 2: purpose, 3: time limit in seconds}.
+/// The encoding is 4 bytes length, big-endian ‖ CBOR map {1: CTAP request, 2: purpose, 3: time limit in seconds}. While
+/// the ceremony runs, a byte ``showCode`` may follow: the user wants a code instead of waiting for a linked phone.
 package struct CeremonyRequest: Equatable, Sendable {
     /// Maximum length of the map in bytes.
     package static let maximumLength = 16 * 1024
     /// Length of the field before the map in bytes.
     package static let headerLength = 4
+    /// The byte that asks for a code.
+    package static let showCode = UInt8(ascii: "c")
     private static let maximumPurpose = 4096
     private static let permittedSeconds = 1...3600
 

@@ -14,6 +14,8 @@ final class PromptProcess {
     private var line: [UInt8] = []
     /// True once the user has agreed to use the phone.
     private var hasAgreed = false
+    /// True once the user wants a code instead of waiting for a linked phone.
+    private var wantsCode = false
 
     /// Starts a program and sends it an event on one or several lines; returns `nil` if it can't be started.
     init?(path: String, event: String) {
@@ -51,12 +53,19 @@ final class PromptProcess {
             if byte == UInt8(ascii: "\n") {
                 if line.elementsEqual("cancel".utf8) { return .cancelled }
                 if line.elementsEqual("proceed".utf8) { hasAgreed = true }
+                if line.elementsEqual("show-code".utf8) { wantsCode = true }
                 line = []
             } else if line.count < 64 {
                 line.append(byte)
             }
         }
         return nil
+    }
+
+    /// Returns true once after each request for a code.
+    func takeCodeRequest() -> Bool {
+        defer { wantsCode = false }
+        return wantsCode
     }
 
     /// The user's decision in a prompt without a ceremony.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
+internal import FoundationEssentials
+internal import Glibc
 internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridPrimitives
@@ -18,6 +20,9 @@ struct Demo: AsyncParsableCommand {
 
     @Flag(help: "Do not show the QR codes.")
     var noQr = false
+
+    @Flag(help: "Also link the phone, and sign in three times without a code.")
+    var linked = false
 
     func run() async throws {
         let command = self
@@ -43,15 +48,21 @@ struct Demo: AsyncParsableCommand {
                 "\(environment.relay.domain.host) (tunnel domain \(environment.relay.domain.id)) listens on 127.0.0.1:"
                     + "\(environment.relay.port) with a certificate of a throwaway authority"
             )
-            try await ceremonies(of: DemoDevices(environment, narration), narration)
+            let devices = try DemoDevices(environment, narration)
+            guard linked else { return try await ceremonies(of: devices, narration) }
+            try await withTemporaryFolder { folder in
+                try await linkedCeremonies(of: devices, LabLinks(path: "\(folder)/phone"), narration)
+            }
         }
-        narration.summary(elapsed: ContinuousClock.now - started)
+        narration.summary(elapsed: ContinuousClock.now - started, linked: linked)
         guard narration.isComplete else { throw CommandFailure.outputNotWritten }
     }
 
-    private func ceremonies(of devices: DemoDevices, _ narration: DemoNarration) async throws {
-        var site = DemoRelyingParty(origin: Self.origin)
-
+    private func register(
+        at site: inout DemoRelyingParty,
+        with devices: DemoDevices,
+        _ narration: DemoNarration
+    ) async throws {
         narration.title("Registration at \(Self.origin)")
         let created = try await devices.answer(site.creationOptions(), of: Self.origin)
         let account = try site.verifyRegistration(created)
@@ -59,10 +70,53 @@ struct Demo: AsyncParsableCommand {
             "site",
             "verifies origin, challenge, RP ID hash and user verification; stores the public key (\(account))"
         )
+    }
+
+    /// Links the phone in a sign-in with a code, and signs in without one.
+    private func linkedCeremonies(
+        of devices: DemoDevices,
+        _ links: LabLinks,
+        _ narration: DemoNarration
+    ) async throws {
+        var site = DemoRelyingParty(origin: Self.origin)
+        try await register(at: &site, with: devices, narration)
+
+        narration.title("Sign-in at \(Self.origin), in which the phone is linked")
+        let (signed, link) = try await devices.answerAndLink(
+            site.requestOptions(namesPasskey: true),
+            of: Self.origin,
+            links
+        )
+        _ = try site.verifySignIn(signed)
+        narration.step("site", "verifies the signature")
+        for number in 1...3 {
+            narration.title("Sign-in \(number) without a code")
+            let options = site.requestOptions(namesPasskey: true)
+            let answer = try await devices.answer(options, of: Self.origin, with: link, links)
+            let handle = try site.verifySignIn(answer)
+            narration.step("site", "verifies the signature with the registered key; \(handle) is signed in")
+        }
+    }
+
+    private func ceremonies(of devices: DemoDevices, _ narration: DemoNarration) async throws {
+        var site = DemoRelyingParty(origin: Self.origin)
+        try await register(at: &site, with: devices, narration)
 
         narration.title("Sign-in at \(Self.origin), without a user name")
         let signed = try await devices.answer(site.requestOptions(), of: Self.origin)
         let handle = try site.verifySignIn(signed)
         narration.step("site", "verifies the signature with the registered key; \(handle) is signed in")
     }
+}
+
+/// Runs `body` with the path of a folder that only this user can read, and removes it.
+private func withTemporaryFolder<Result: Sendable>(_ body: (String) async throws -> Result) async throws -> Result {
+    let base = ProcessEnvironment.variables["TMPDIR"] ?? "/tmp"
+    var template = Array("\(base)/hybrid-lab-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else {
+        throw CommandFailure("cannot create a folder in \(base): \(String(cString: strerror(errno)))", status: .ioError)
+    }
+    let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    return try await body(path)
 }

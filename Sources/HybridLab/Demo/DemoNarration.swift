@@ -41,10 +41,24 @@ final class DemoNarration: Sendable {
             say(matrix.terminalText(style: isatty(STDOUT_FILENO) == 1 ? .colored : .plainOnDark))
         case .phoneFound: step("client", "receives an advert that the code's key decrypts: the phone is near")
         case .connecting(let domain): step("client", "connects to the tunnel at \(domain.host), with Noise inside TLS")
-        case .radioLost, .radioRestored, .connectingByRadio, .connectedByRadio, .radioChannelFailed, .answered: break
+        case .contacting(let name):
+            step("client", "asks the relay for \(name.quoted), with a proof that it knows the secret of the link")
+        case .phoneNotified: step("relay", "wakes the phone and keeps the client's tunnel")
+        case .radioLost, .radioRestored, .connectingByRadio, .connectedByRadio, .radioChannelFailed, .answered,
+            .waitingForLink:
+            break
         case .redirected(let next): step("client", "is redirected from \(next.from) to \(next.to)")
         case .waitingForUser:
             step("client", "completes the handshake and sends its request through the encrypted channel")
+        }
+    }
+
+    /// Narrates the events of a phone that was woken.
+    @Sendable func linkedPhone(_ event: AuthenticatorEvent) {
+        switch event {
+        case .tunnelOpen: step("phone", "joins the client's tunnel")
+        case .advertising: step("phone", "advertises 20 encrypted bytes, with a key from the link and this request")
+        default: phone(event)
         }
     }
 
@@ -56,6 +70,7 @@ final class DemoNarration: Sendable {
             step("phone", "advertises 20 encrypted bytes over Bluetooth: nonce, routing ID, tunnel domain")
         case .clientVerified:
             step("phone", "stops advertising: the client's first message proves that it received the advert")
+        case .linkOffered: step("phone", "offers a link: contact ID, link ID, secret and its public key")
         case .request(.makeCredential): step("phone", "is asked to create a passkey")
         case .request(.getAssertion): step("phone", "is asked to sign in")
         case .answered(.success): step("phone", "responds with a signature by the passkey")
@@ -63,9 +78,13 @@ final class DemoNarration: Sendable {
         }
     }
 
-    func summary(elapsed: Duration) {
+    func summary(elapsed: Duration, linked: Bool) {
         let tenths = Int(elapsed / .milliseconds(100))
-        title("Done in \(tenths / 10).\(tenths % 10) s: one passkey created and used; both responses verified.")
+        let facts =
+            linked
+            ? "one passkey created, one phone linked, three sign-ins without a code; all responses verified"
+            : "one passkey created and used; both responses verified"
+        title("Done in \(tenths / 10).\(tenths % 10) s: \(facts).")
         say(
             "The relay saw only ciphertext. The radio was virtual and the user a script. With two devices, a relay and a user,"
         )

@@ -31,11 +31,16 @@ struct DemoRelyingParty {
         )
     }
 
-    mutating func requestOptions() -> [UInt8] {
+    /// Returns options for a sign-in.
+    ///
+    /// - Parameter namesPasskey: True if the options name the registered passkey, as a site does for a known user.
+    mutating func requestOptions(namesPasskey: Bool = false) -> [UInt8] {
         challenge = Self.random(32)
+        let allowed = registered.map { #"{"type": "public-key", "id": "\#($0.id)"}"# }
+        let list = namesPasskey ? #", "allowCredentials": [\#(allowed ?? "")]"# : ""
         return Array(
             """
-            {"publicKey": {"rpId": "\(host)", "challenge": "\(Base64URL.encode(challenge))", "userVerification": "required"}}
+            {"publicKey": {"rpId": "\(host)", "challenge": "\(Base64URL.encode(challenge))", "userVerification": "required"\(list)}}
             """.utf8
         )
     }
@@ -69,7 +74,8 @@ struct DemoRelyingParty {
         guard registered.key.isValidSignature(signature, for: signed) else {
             throw Self.failure("the signature is wrong")
         }
-        guard try Self.bytes(answer.response.userHandle) == userHandle else {
+        // A phone omits the account if the request names the passkey.
+        guard try answer.response.userHandle.map(Self.bytes) ?? userHandle == userHandle else {
             throw Self.failure("it is another account")
         }
         return "ada@example.com"

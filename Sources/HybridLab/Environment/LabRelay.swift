@@ -32,12 +32,14 @@ struct LabRelay: Sendable {
         var limits = RelayLimits()
         // Only local programs can connect, and on a busy computer it may take long until a request head is complete.
         limits.headTime = .seconds(60)
+        var configuration = RelayConfiguration(
+            listen: [try SocketAddress(ipAddress: "127.0.0.1", port: port)],
+            transport: .tls(context),
+            limits: limits
+        )
+        configuration.contactHost = domain.host
         let server = RelayServer(
-            configuration: RelayConfiguration(
-                listen: [try SocketAddress(ipAddress: "127.0.0.1", port: port)],
-                transport: .tls(context),
-                limits: limits
-            ),
+            configuration: configuration,
             logger: Logger(label: "relay") { _ in SwiftLogNoOpLogHandler() }
         )
         do {

@@ -17,14 +17,39 @@ struct LabPhone: Sendable {
     let adapter: AdapterName?
     let timeout: Duration
     let report: PhoneReport
+    /// The links with clients; `nil` if the phone offers none.
+    var links: LabLinks?
 
     /// Runs the script with the client that shows the code.
     ///
     /// - Throws: ``CommandFailure`` if the ceremony deviates from the script, `CancellationError`.
     func play(_ script: PhoneScript, _ offer: QROffer) async throws {
         report.code(offer, script)
+        try await play(script) { try await serve(script, offer) }
+    }
+
+    /// Runs the script with a linked client whose wake-up the user has approved.
+    ///
+    /// - Returns: The failure if the ceremony deviates from the script.
+    func play(_ script: PhoneScript, _ wakeUp: ApprovedWakeUp, _ identity: PhoneIdentity) async -> CommandFailure? {
         do {
-            let ending = try await outcome(script, offer)
+            try await play(script) {
+                try await withRadio { radio in try await serve(script, wakeUp, identity, by: radio) }
+            }
+            return nil
+        } catch let failure as CommandFailure {
+            return failure
+        } catch {
+            return CommandFailure("interrupted", status: .interrupted)
+        }
+    }
+
+    private func play(
+        _ script: PhoneScript,
+        _ ceremony: @escaping @Sendable () async throws -> PhoneOutcome
+    ) async throws {
+        do {
+            let ending = try await outcome(script, ceremony)
             report.end(ending)
             if let sentence = await store.takeWriteFailure() { throw CommandFailure(sentence, status: .ioError) }
             if ending == .clientLeftDuringRequest, script.fault == nil {
@@ -36,11 +61,14 @@ struct LabPhone: Sendable {
     }
 
     /// Runs a ceremony, which ends after three times the timeout even if the script hangs, and returns its outcome.
-    private func outcome(_ script: PhoneScript, _ offer: QROffer) async throws -> PhoneOutcome {
+    private func outcome(
+        _ script: PhoneScript,
+        _ ceremony: @escaping @Sendable () async throws -> PhoneOutcome
+    ) async throws -> PhoneOutcome {
         var late: any Error = CommandFailure("the ceremony took too long; --timeout gives it more", status: .temporary)
         if case .hang = script.fault { late = ScriptedEnd(outcome: .hung) }
         do {
-            return try await withDeadline(timeout * 3, orThrow: late) { try await serve(script, offer) }
+            return try await withDeadline(timeout * 3, orThrow: late) { try await ceremony() }
         } catch let end as ScriptedEnd {
             return end.outcome
         }
@@ -78,6 +106,10 @@ struct LabPhone: Sendable {
         _ offer: QROffer,
         connected: @escaping @Sendable () -> Void = {}
     ) async throws -> PhoneOutcome {
+        try await withRadio { radio in try await serve(script, offer, by: radio, connected: connected) }
+    }
+
+    private func withRadio(_ body: (BluetoothRadio) async throws -> PhoneOutcome) async throws -> PhoneOutcome {
         let radio = try await BluetoothRadio.open(adapter: adapter, for: .advertiser)
         return try await withCleanup {
             await radio.close()
@@ -91,7 +123,7 @@ struct LabPhone: Sendable {
                     status: .usage
                 )
             }
-            return try await serve(script, offer, by: radio, connected: connected)
+            return try await body(radio)
         }
     }
 
@@ -101,52 +133,96 @@ struct LabPhone: Sendable {
         by radio: BluetoothRadio,
         connected: @escaping @Sendable () -> Void
     ) async throws -> PhoneOutcome {
-        let user = ScriptedUser(pin: .lab, script: script) { [report] in report.user($0) }
-        let authenticator = Authenticator(store: store, user: user)
-        let answer: @Sendable (CTAPRequest) async -> CTAPResponse = { request in
-            switch (script.user, request) {
-            case (.noCredentials, .getAssertion): .failure(.noCredentials)
-            case (.excluded, .makeCredential): .failure(.credentialExcluded)
-            default: await authenticator.answer(request)
-            }
-        }
-        let delivered: @Sendable () async -> Void = { try? await authenticator.responseDelivered() }
+        let user = SimulatedAuthenticator(store, script, report)
         guard !script.needsOwnSession else {
             return try await ScriptedSession(
                 radio: radio,
                 relay: relay,
                 script: script,
                 report: report,
-                answer: answer,
-                delivered: delivered
+                answer: user.answer,
+                delivered: user.delivered
             ).serve(offer)
         }
+        let link = script.offersLink && offer.supportsLinking == true ? links?.newLink(at: relay.domain) : nil
+        let end = try await session(relay, radio).serve(
+            offer,
+            linking: link.flatMap { links?.offer($0) },
+            info: Authenticator.info,
+            events: { [report, links] event in
+                if case .clientVerified = event { connected() }
+                if case .linkOffered = event, let link, let links { report.linked(link, in: links) }
+                report.event(event)
+            },
+            answer: { await user.reportedAnswer($0) },
+            sent: { await user.authenticator.responseSent() },
+            delivered: user.delivered
+        )
+        await user.authenticator.sessionEnded()
+        return PhoneOutcome(end)
+    }
+
+    /// Serves a linked client after the user's tap.
+    private func serve(
+        _ script: PhoneScript,
+        _ wakeUp: ApprovedWakeUp,
+        _ identity: PhoneIdentity,
+        by radio: BluetoothRadio
+    ) async throws -> PhoneOutcome {
+        let user = SimulatedAuthenticator(store, script, report)
+        let endpoint = RelayEndpoint(domain: wakeUp.request.link.domain, network: relay.network)
+        let end = try await session(endpoint, radio).serveLinked(
+            wakeUp,
+            identity: identity,
+            info: Authenticator.info,
+            events: { [report] event in report.event(event) },
+            answer: { await user.reportedAnswer($0) },
+            sent: { await user.authenticator.responseSent() },
+            delivered: user.delivered
+        )
+        await user.authenticator.sessionEnded()
+        return PhoneOutcome(end)
+    }
+
+    private func session(_ relay: RelayEndpoint, _ radio: BluetoothRadio) -> AuthenticatorSession {
         var timeouts = AuthenticatorTimeouts()
         timeouts.untilClient = timeout
-        let end = try await AuthenticatorSession(
+        return AuthenticatorSession(
             radio: radio,
             relay: relay,
             timeouts: timeouts,
             relyingParties: Set(RelyingPartyID.Kind.allCases)
-        ).serve(
-            offer,
-            info: Authenticator.info,
-            events: { [report] event in
-                if case .clientVerified = event { connected() }
-                report.event(event)
-            },
-            answer: { [report] request in
-                report.request(request)
-                return await answer(request)
-            },
-            sent: { await authenticator.responseSent() },
-            delivered: delivered
         )
-        await authenticator.sessionEnded()
-        return switch end {
-        case .shutDown: .shutDown
-        case .clientLeft: .clientLeft
-        case .clientLeftDuringRequest, .answerLost: .clientLeftDuringRequest
+    }
+}
+
+/// The authenticator of one ceremony, with a user who follows the script.
+private struct SimulatedAuthenticator: Sendable {
+    let authenticator: Authenticator
+    private let script: PhoneScript
+    private let report: PhoneReport
+
+    init(_ store: MemoryCredentialStore, _ script: PhoneScript, _ report: PhoneReport) {
+        let user = ScriptedUser(pin: .lab, script: script) { [report] in report.user($0) }
+        authenticator = Authenticator(store: store, user: user)
+        (self.script, self.report) = (script, report)
+    }
+
+    /// Returns the response to a request.
+    @Sendable func answer(_ request: CTAPRequest) async -> CTAPResponse {
+        switch (script.user, request) {
+        case (.noCredentials, .getAssertion): .failure(.noCredentials)
+        case (.excluded, .makeCredential): .failure(.credentialExcluded)
+        default: await authenticator.answer(request)
         }
     }
+
+    /// Reports a request and returns the response to it.
+    func reportedAnswer(_ request: CTAPRequest) async -> CTAPResponse {
+        report.request(request)
+        return await answer(request)
+    }
+
+    /// Called when the client has confirmed the response.
+    @Sendable func delivered() async { try? await authenticator.responseDelivered() }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
+internal import Glibc
 internal import HybridBLEAdvert
 internal import HybridCaBLE
 internal import HybridCommandSupport
@@ -22,6 +23,9 @@ struct PhoneCommand: AsyncParsableCommand {
             responding), where STAGE is tunnel, advert, handshake, introduction, request or answer; corrupt:STAGE \
             (sends a wrong bit), where STAGE is handshake, introduction or answer; two-phones; advert-24. With several \
             scripts, each ceremony uses the next one, and the last one is used for all that follow.
+
+            With --links, the step link offers the client a link. With --woken, linked clients wake the phone, and \
+            decline-tap and ignore-tap are answers to the notification.
             """
     )
 
@@ -39,6 +43,12 @@ struct PhoneCommand: AsyncParsableCommand {
 
     @Flag(help: "Watch the screen of an X server (Xvfb, for instance) until it shows a code.")
     var screen = false
+
+    @Flag(help: "Wait for linked clients instead of a code.")
+    var woken = false
+
+    @Option(help: ArgumentHelp("Keep links with clients in this folder.", valueName: "folder"))
+    var links: String?
 
     @Argument(help: "A dash, to read the text of the code from standard input.")
     var argument: String?
@@ -85,14 +95,21 @@ struct PhoneCommand: AsyncParsableCommand {
         guard argument == nil || argument == "-" else {
             throw ValidationError("Unexpected argument; a dash stands for standard input.")
         }
-        guard [url != nil, image != nil, screen, argument != nil].count(where: { $0 }) == 1 else {
+        guard [url != nil, image != nil, screen, argument != nil, woken].count(where: { $0 }) == 1 else {
             throw ValidationError(
-                "Give the code with exactly one of --screen, --url FIDO:/…, --image FILE, or - for standard input."
+                "Give the code with exactly one of --screen, --url FIDO:/…, --image FILE, or - for standard input; or wait "
+                    + "for linked clients with --woken."
             )
+        }
+        guard links != nil || !woken && !script.contains(where: \.offersLink) else {
+            throw ValidationError("The step link and --woken need --links FOLDER.")
+        }
+        guard !woken || !script.contains(where: { $0.needsOwnSession || $0.hasTwin || $0.offersLink }) else {
+            throw ValidationError("With --woken, a script has answers of the user only.")
         }
         guard display == nil || screen else { throw ValidationError("--display needs --screen.") }
         guard (0...1_000_000).contains(ceremonies ?? 1) else { throw ValidationError("--ceremonies takes 0 or more.") }
-        guard screen || argument != nil || (ceremonies ?? script.count) <= 1 && ceremonies != 0 else {
+        guard screen || woken || argument != nil || (ceremonies ?? script.count) <= 1 && ceremonies != 0 else {
             throw ValidationError("One text or picture is for one ceremony; use --screen for more.")
         }
         guard AdapterName(adapter) != nil else { throw ValidationError("--adapter takes a name such as hci1.") }
@@ -117,16 +134,23 @@ struct PhoneCommand: AsyncParsableCommand {
     }
 
     private func answer(_ report: PhoneReport) async throws {
-        let phone = try LabPhone(
+        var phone = try LabPhone(
             store: MemoryCredentialStore(pin: .lab, file: passkeys.map(PasskeyFile.init(path:))),
             relay: relay(),
             adapter: AdapterName(adapter),
             timeout: .seconds(self.timeout),
             report: report
         )
-        let codes = CodeReader(source)
         let scripts = script.isEmpty ? [PhoneScript()] : script
         let count = ceremonies ?? scripts.count
+        if let links {
+            let links = try LabLinks(path: Self.absolute(links))
+            phone.links = links
+            guard !woken else {
+                return try await WokenPhone(phone: phone, links: links, scripts: scripts).run(count: count)
+            }
+        }
+        let codes = CodeReader(source)
         var index = 0
         while count == 0 || index < count {
             let timeout: Duration = count == 0 ? .seconds(365 * 24 * 3600) : .seconds(self.timeout)
@@ -138,6 +162,16 @@ struct PhoneCommand: AsyncParsableCommand {
             }
             index += 1
         }
+    }
+
+    /// Returns an absolute path, relative to the working directory.
+    private static func absolute(_ path: String) throws(CommandFailure) -> String {
+        guard !path.hasPrefix("/") else { return path }
+        guard let folder = getcwd(nil, 0) else {
+            throw CommandFailure("the working directory is gone; name an absolute path", status: .noInput)
+        }
+        defer { free(folder) }
+        return "\(String(cString: folder))/\(path)"
     }
 
     private var source: CodeSource {

@@ -4,6 +4,7 @@ internal import HybridCBOR
 internal import HybridCTAP
 internal import HybridCaBLE
 internal import HybridCommandSupport
+internal import HybridPhoneLinks
 internal import HybridPrimitives
 internal import HybridSession
 internal import HybridThreads
@@ -22,10 +23,7 @@ final class PhoneReport: Sendable {
 
     /// Reports a scanned QR code and begins its ceremony, to which later events belong.
     func code(_ offer: QROffer, _ script: PhoneScript) {
-        let number = ceremony.withLock { number in
-            number += 1
-            return number
-        }
+        let number = nextCeremony()
         let age = offer.age(at: WallClock.realtime.now()).map { JSONText.number(Int($0)) } ?? .null
         let hint = offer.hint == .makeCredential ? "makeCredential" : "getAssertion"
         report(
@@ -39,6 +37,63 @@ final class PhoneReport: Sendable {
         )
     }
 
+    private func nextCeremony() -> Int {
+        ceremony.withLock { number in
+            number += 1
+            return number
+        }
+    }
+
+    /// Reports a wake-up of a linked client, about which the user is asked, and begins its ceremony.
+    func wakeUp(from label: String, _ hint: RequestHint, _ script: PhoneScript) {
+        let number = nextCeremony()
+        let verb = hint == .makeCredential ? "to register" : "to sign in"
+        report(
+            "wake-up",
+            "\(number). woken by \(SafeText(quoting: label)) (\(verb)); the script is \(script.text)",
+            [
+                ("script", .string(script.text)), ("client", .string(label)),
+                ("hint", .string(hint == .makeCredential ? "makeCredential" : "getAssertion")),
+            ]
+        )
+    }
+
+    /// Reports the answer to a wake-up, or the reason why the user was not asked.
+    func wakeUpEvent(_ event: WakeUpHandler.Event) {
+        switch event {
+        case .asking: break
+        case .ignored(_, let reason): report("ignored", "ignored a wake-up: \(reason)", [("reason", .string(reason))])
+        case .refused(_, let reason): report("refused", "declined a wake-up: \(reason)", [("reason", .string(reason))])
+        case .answered(_, .approved): user("taps on the notification")
+        case .answered(_, .declined): user("declines the notification")
+        case .answered(_, .unanswered): user("does not react to the notification")
+        case .muted(let label):
+            report("muted", "the client is muted after three declines", [("client", .string(label))])
+        }
+    }
+
+    /// Reports a change of the connection to a relay.
+    func listenerEvent(_ event: LinkListener.Event) {
+        switch event {
+        case .listening(let label, let host):
+            report("listening", "listening at \(host)", [("client", .string(label)), ("relay", .string(host))])
+        case .disconnected(_, let failure):
+            report("disconnected", "not reachable: \(failure.sentence)", [("code", .string(failure.code))])
+        case .revoked(let label): report("revoked", "a link is revoked at the relay", [("client", .string(label))])
+        case .unusable(let sentence): report("unusable", sentence, [("message", .string(sentence))])
+        }
+    }
+
+    /// Stores a link that was sent, and reports that.
+    func linked(_ link: PhoneLink, in links: LabLinks) {
+        do throws(CommandFailure) {
+            try links.save(link, label: "Lab client")
+            report("linked", "offered a link to the client")
+        } catch {
+            failure(error)
+        }
+    }
+
     func event(_ event: AuthenticatorEvent) {
         switch event {
         case .tunnelOpen(let domain):
@@ -48,7 +103,7 @@ final class PhoneReport: Sendable {
         case .request(nil): request(nil)
         case .answered(let status): answer(status)
         // A virtual radio has no L2CAP channels, and the lab's relay does not redirect.
-        case .redirected, .request, .listeningByRadio, .radioChannelFailed, .relayUnusable: break
+        case .redirected, .request, .listeningByRadio, .radioChannelFailed, .relayUnusable, .linkOffered: break
         }
     }
 
@@ -153,6 +208,16 @@ enum PhoneOutcome: String, Sendable {
     case vanished
     /// The script stopped responding, and the client was still waiting when the phone ended.
     case hung
+
+    /// Creates the outcome of a session that the script did not interrupt.
+    init(_ outcome: AuthenticatorOutcome) {
+        self =
+            switch outcome {
+            case .shutDown: .shutDown
+            case .clientLeft: .clientLeft
+            case .clientLeftDuringRequest, .answerLost: .clientLeftDuringRequest
+            }
+    }
 
     var sentence: String {
         switch self {

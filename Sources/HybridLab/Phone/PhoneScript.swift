@@ -14,6 +14,10 @@ struct PhoneScript: Sendable {
         case noCredentials = "no-credentials"
         /// The phone claims to have a passkey that the site excludes.
         case excluded
+        /// The user declines the notification of a wake-up.
+        case declineTap = "decline-tap"
+        /// The user does not react to the notification of a wake-up.
+        case ignoreTap = "ignore-tap"
     }
 
     /// A stage of a ceremony; the cases are in order.
@@ -54,6 +58,8 @@ struct PhoneScript: Sendable {
     var fault: Fault?
     /// True if a second phone scans the same code.
     var hasTwin = false
+    /// True if the phone offers the client a link.
+    var offersLink = false
     /// True if a suffix of 4 bytes follows the 20 bytes of the advert.
     var hasLongAdvert = false
     /// The script as it was written.
@@ -80,7 +86,10 @@ struct PhoneScript: Sendable {
         if names.intersection(["drop", "vanish", "hang", "corrupt"]).count > 1 {
             throw mistake("one of drop, vanish, hang and corrupt is enough")
         }
-        if hasTwin, needsOwnSession { throw mistake("two-phones can be combined with answers of the user only") }
+        if hasTwin, needsOwnSession || offersLink {
+            throw mistake("two-phones can be combined with answers of the user only")
+        }
+        if offersLink, needsOwnSession { throw mistake("link can be combined with answers of the user only") }
     }
 
     /// True if the script requires a ``ScriptedSession``, because `AuthenticatorSession` cannot run it.
@@ -90,6 +99,7 @@ struct PhoneScript: Sendable {
         switch (name, value) {
         case ("two-phones", nil): hasTwin = true
         case ("advert-24", nil): hasLongAdvert = true
+        case ("link", nil): offersLink = true
         case ("slow", nil): delay = .seconds(1)
         case ("slow", let value?): delay = try seconds(value, of: name)
         case ("wait", let value?): wait = try seconds(value, of: name)
@@ -103,7 +113,7 @@ struct PhoneScript: Sendable {
         case ("hang", let value?): fault = .hang(try stage(value, of: name))
         case ("corrupt", let value?):
             fault = .corrupt(try stage(value, of: name, among: [.handshake, .introduction, .answer]))
-        case ("two-phones", _), ("advert-24", _): throw mistake("\(name) takes no value")
+        case ("two-phones", _), ("advert-24", _), ("link", _): throw mistake("\(name) takes no value")
         default:
             if let example = Self.examples[name] { throw mistake("\(name) takes a value, as in \(example)") }
             guard let user = User(rawValue: name) else {
@@ -116,8 +126,8 @@ struct PhoneScript: Sendable {
 
     /// All steps, for error messages.
     static let steps =
-        "approve, deny, wrong-uv, no-credentials, excluded, wait:SECONDS, pick:NUMBER, slow[:SECONDS], drop:STAGE, "
-        + "vanish:STAGE, hang:STAGE, corrupt:STAGE, two-phones, advert-24"
+        "approve, deny, wrong-uv, no-credentials, excluded, decline-tap, ignore-tap, wait:SECONDS, pick:NUMBER, slow[:SECONDS], "
+        + "drop:STAGE, vanish:STAGE, hang:STAGE, corrupt:STAGE, two-phones, advert-24, link"
 
     private static let examples = [
         "wait": "wait:2.5", "pick": "pick:2", "drop": "drop:request", "vanish": "vanish:request",

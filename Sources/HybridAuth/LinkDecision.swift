@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import Glibc
+internal import HybridCaBLE
+internal import HybridCommandSupport
+internal import HybridPhoneLinks
+internal import HybridPinentry
+internal import HybridPrimitives
+internal import HybridSession
+
+/// The user's decision about a link with the device whose code was scanned.
+///
+/// A link is created only if the user names the computer on the command line, or agrees in a prompt. Either happens
+/// before the connection, so that a relay cannot learn the decision from the time of the update.
+struct LinkDecision: Sendable {
+    /// The label from the command line, which is the user's agreement.
+    let label: String?
+    /// True if the user is asked without a label.
+    let asks: Bool
+    /// The relay, which must be able to wake this device.
+    let domain: TunnelDomain
+    /// The pinentry program; `nil` for the default.
+    let pinentry: String?
+
+    /// Returns the link to offer; `nil` if the other device supports none, or the user wants none.
+    ///
+    /// - Throws: ``CommandFailure`` if the user named the computer and no link can be created.
+    func newLink(for offer: QROffer, _ progress: ScanProgress) async throws -> NewLink? {
+        guard offer.supportsLinking == true else {
+            if label != nil { progress.notify("link-not-offered", "the other device does not offer a link") }
+            return nil
+        }
+        // Relays of vendors wake only their own phones.
+        guard !domain.isAssigned else {
+            if label != nil { throw CommandFailure("the relay \(domain.host) can't wake this device", status: .usage) }
+            return nil
+        }
+        guard label != nil || asks else { return nil }
+        let store = try PhoneLinkStore(path: PhoneLinkStore.usualPath(ProcessEnvironment.variables))
+        if let label {
+            try store.checkRoom()
+            return try NewLink(label: label, domain: domain, store: store)
+        }
+        do throws(CommandFailure) {
+            try store.checkRoom()
+        } catch {
+            progress.notify("link-not-possible", error.sentence)
+            return nil
+        }
+        guard try await ask() else { return nil }
+        let label = "Computer of \(LocalTime.text(WallClock.realtime.now()))"
+        return try NewLink(label: label, domain: domain, store: store)
+    }
+
+    private func ask() async throws -> Bool {
+        do throws(PinentryError) {
+            let answer = try await Pinentry.forScan(pinentry).confirm(
+                description: "Link this device with the computer that shows the code?\n\nThe computer can then ask "
+                    + "this device again without a code, through the relay \(domain.host). Each request still needs a "
+                    + "tap, the PIN and Bluetooth.\n\nLink only a computer of your own.",
+                ok: "Link",
+                cancel: "Don't link"
+            )
+            return answer == .yes
+        } catch {
+            switch error {
+            case .timedOut, .cancelled: return false
+            case .interrupted: throw await PromptInterruption.propagate()
+            default: throw error
+            }
+        }
+    }
+}
+
+/// A link that the user wants, which is stored once it has been sent.
+struct NewLink: Sendable {
+    /// The offer for the computer.
+    let offer: LinkOffer
+    private let label: String
+    private let store: PhoneLinkStore
+
+    init(label: String, domain: TunnelDomain, store: PhoneLinkStore) throws(CommandFailure) {
+        offer = LinkOffer(PhoneLink(at: domain), from: try store.identity(), name: Self.deviceName)
+        (self.label, self.store) = (label, store)
+    }
+
+    /// Stores the link, in place of an earlier one with this label, and reports that.
+    func save(_ progress: ScanProgress) {
+        let now = WallClock.realtime.now()
+        do throws(CommandFailure) {
+            guard let record = PhoneLinkRecord(offer.link, label: label, created: now) else { return }
+            for earlier in try store.contents().links where earlier.label.utf8.elementsEqual(label.utf8) {
+                try store.forget(earlier.id, at: now)
+                progress.notify("link-replaced", "the earlier link with \(SafeText(quoting: label)) is removed")
+            }
+            try store.add(record)
+            progress.notify(
+                "linked",
+                "linked with \(SafeText(quoting: label)), which can ask again while hybrid-auth listen runs (systemctl "
+                    + "--user enable --now hybrid-auth-listen)"
+            )
+        } catch {
+            progress.notify("link-not-saved", "the link was not saved and will not work: \(error.sentence)")
+        }
+    }
+
+    /// The name of this device, which the computer lists: its host name.
+    private static var deviceName: String {
+        var name = [CChar](repeating: 0, count: 65)
+        guard gethostname(&name, name.count - 1) == 0 else { return "hybrid-auth" }
+        let text = String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        return text.isEmpty ? "hybrid-auth" : text
+    }
+}
+
+/// The name that the user gives a linked computer.
+enum LinkLabel {
+    /// Checks a label from the command line.
+    ///
+    /// - Throws: `ValidationError`.
+    static func validate(_ text: String) throws {
+        guard PhoneLinkRecord.isLabel(text) else {
+            throw ValidationError(
+                "A computer's name has 1 to \(PhoneLinkRecord.maximumLabelLength) bytes and no control characters."
+            )
+        }
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import HybridBLEAdvert
+internal import HybridCommandSupport
+internal import HybridDataChannel
+internal import HybridPrimitives
+
+/// `hybrid-auth listen`: waits for requests of linked computers.
+struct Listen: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Wait for requests of linked computers.",
+        discussion: """
+            Keeps a connection to the relay for each linked computer. A request appears as a notification. Bluetooth \
+            and the tunnel are used only after a tap on "Sign in", and each request needs the PIN. A computer is muted \
+            after three declined requests in ten minutes. Run it as a service: systemctl --user enable --now \
+            hybrid-auth-listen
+            """
+    )
+
+    @OptionGroup
+    var relay: LinkRelayOptions
+
+    @Option(help: ArgumentHelp("\(AuthSettings.vault.help)", valueName: "dir"))
+    var vault: String?
+
+    @Option(help: ArgumentHelp("\(AuthSettings.pinentry.help)", valueName: "program"))
+    var pinentry: String?
+
+    @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: AuthSettings.localServices.help))
+    var localServices: Bool?
+
+    func run() async throws {
+        var flags = relay.flags
+        flags.set(AuthSettings.vault, vault)
+        flags.set(AuthSettings.pinentry, pinentry)
+        flags.set(AuthSettings.localServices, localServices)
+        let settings = try AuthSettings.resolve(flags)
+        let runner = try ListenRunner(relay, settings)
+        let ending = await withTerminationSignals { try await runner.run() }
+        switch ending.signal {
+        // A service is stopped by SIGTERM, which is no failure.
+        case .terminate?, .hangup?: return
+        case .interrupt?: throw CommandFailure("interrupted", status: .interrupted)
+        case nil: try ending.result.get()
+        }
+    }
+}
+
+/// Options for connections to the relays of links.
+struct LinkRelayOptions: ParsableArguments {
+    @OptionGroup
+    var network: NetworkOptions<AdapterName>
+
+    @Option(help: ArgumentHelp("\(AuthSettings.tunnelTokenFile.help)", valueName: "file"))
+    var tunnelTokenFile: String?
+
+    @Option(help: ArgumentHelp("\(AuthSettings.cacert.help)", valueName: "file"))
+    var cacert: String?
+
+    /// The flags that were given.
+    var flags: GivenFlags {
+        var flags = GivenFlags()
+        flags.set(AuthSettings.tunnelTokenFile, tunnelTokenFile)
+        flags.set(AuthSettings.cacert, cacert)
+        return flags
+    }
+
+    /// Returns the network settings for all relays.
+    func configuration(_ settings: Configuration) throws -> NetworkConfiguration {
+        try settings.checkCertificates(AuthSettings.cacert, with: TrustAnchors.check)
+        return NetworkConfiguration(
+            connectTo: network.connectTo,
+            trustedCertificates: try settings.value(AuthSettings.cacert),
+            proxies: ProxySettings(environment: ProcessEnvironment.variables)
+        )
+    }
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridAuthenticator
+internal import HybridBLEAdvert
+internal import HybridCTAP
+internal import HybridCaBLE
+internal import HybridCommandSupport
+internal import HybridDataChannel
+internal import HybridPhoneLinks
+internal import HybridPrimitives
+internal import HybridSession
+
+/// The service that waits for linked computers, with its resolved settings.
+struct ListenRunner: Sendable {
+    private let store: PhoneLinkStore
+    private let settings: Configuration
+    private let network: NetworkConfiguration
+    private let adapter: AdapterName?
+    private let relyingParties: Set<RelyingPartyID.Kind>
+    private let vault: String?
+    private let pinentry: String?
+    private let prompt: WakeUpPrompt
+    /// Lines for the journal, without IDs and secrets.
+    private let progress = ScanProgress(json: false)
+
+    init(_ options: LinkRelayOptions, _ settings: Configuration) throws {
+        self.settings = settings
+        store = try PhoneLinkStore(path: PhoneLinkStore.usualPath(ProcessEnvironment.variables))
+        network = try options.configuration(settings)
+        adapter = options.network.adapter
+        relyingParties = try settings.value(AuthSettings.localServices) ? Set(RelyingPartyID.Kind.allCases) : [.domain]
+        vault = try settings.value(AuthSettings.vault)
+        pinentry = try settings.value(AuthSettings.pinentry)
+        prompt = WakeUpPrompt(pinentry: pinentry, environment: ProcessEnvironment.variables)
+    }
+
+    /// Listens until the task is canceled.
+    func run() async throws {
+        let identity = try store.identity()
+        let notifier = ServiceNotifier()
+        let handler = WakeUpHandler(
+            store: store,
+            ask: prompt.ask,
+            serve: { await serve($0, $1, identity) },
+            report: show
+        )
+        let listener = LinkListener(
+            store: store,
+            handler: handler,
+            destination: { try Self.destination($0, settings, network) },
+            report: show
+        )
+        if try store.contents().links.isEmpty {
+            report("no computer is linked; show a code with hybrid-client show-qr --link and scan it")
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await observeResumes(listener) }
+            try await listener.run { _ = notifier.ready() }
+            group.cancelAll()
+        }
+        _ = notifier.stopping()
+    }
+
+    /// Returns the network settings and the token for a relay.
+    static func destination(
+        _ domain: TunnelDomain,
+        _ settings: Configuration,
+        _ network: NetworkConfiguration
+    ) throws -> LinkListener.Destination {
+        let token = try AuthSettings.tokenFile(for: domain, settings).map(AuthSettings.token)
+        return LinkListener.Destination(relay: RelayEndpoint(domain: domain, network: network), bearerToken: token)
+    }
+
+    /// Opens all connections again after each resume; without logind, they are opened again once they have failed.
+    private func observeResumes(_ listener: LinkListener) async {
+        while !Task.isCancelled {
+            try? await ResumeObserver.observe { listener.resumed() }
+            try? await Task.sleep(for: .seconds(60))
+        }
+    }
+
+    /// Serves a computer after the user's tap, and shows a failure, because users do not see standard error.
+    private func serve(_ wakeUp: ApprovedWakeUp, _ label: String, _ identity: PhoneIdentity) async {
+        do {
+            let radio = try await ServedVault.openRadio(adapter, progress)
+            try await withCleanup {
+                await radio.close()
+            } of: {
+                try await serve(wakeUp, label, identity, by: radio)
+            }
+            report("answered the request of \(SafeText(quoting: label))")
+        } catch let shown as AlreadyShownFailure {
+            report(Self.withoutCode(shown.failure))
+        } catch let error as any ExplainedFailure {
+            report(Self.withoutCode(error))
+            await prompt.show("The request was not answered", Self.withoutCode(error))
+        } catch {
+            if !(error is CancellationError) { report("internal fault: \(error); please report it") }
+        }
+    }
+
+    private func serve(
+        _ wakeUp: ApprovedWakeUp,
+        _ label: String,
+        _ identity: PhoneIdentity,
+        by radio: BluetoothRadio
+    ) async throws {
+        let domain = wakeUp.request.link.domain
+        let transport = TransportKind(relay: domain.host)
+        let user = try PinentryUser(
+            pinentry: .forScan(pinentry),
+            transport: transport,
+            age: nil,
+            virtualRadio: radio.isVirtual,
+            computer: label
+        )
+        let destination = try Self.destination(domain, settings, network)
+        let session = AuthenticatorSession(
+            radio: radio,
+            relay: destination.relay,
+            bearerToken: destination.bearerToken,
+            acceptsBLEChannel: false,
+            relyingParties: relyingParties
+        )
+        try await ServedVault(path: vault, progress: progress).serve(user, radio, transport) { handlers in
+            try await session.serveLinked(
+                wakeUp,
+                identity: identity,
+                info: Authenticator.info,
+                events: handlers.events,
+                answer: handlers.answer,
+                sent: handlers.sent,
+                delivered: handlers.delivered
+            )
+        }
+    }
+
+    /// Returns a sentence for a session without a code.
+    private static func withoutCode(_ failure: some ExplainedFailure) -> String {
+        guard let remedy = failure.remedy, remedy.contains("code") || remedy.contains("scan") else {
+            return failure.sentence
+        }
+        return "\(failure.message); start again on the computer"
+    }
+
+    @Sendable private func show(_ event: LinkListener.Event) {
+        switch event {
+        case .listening(let label, let host): report("\(SafeText(quoting: label)) can wake this device through \(host)")
+        case .disconnected(let label, let failure):
+            report("not reachable for \(SafeText(quoting: label)): \(failure.message)")
+        case .revoked(let label): report("the link with \(SafeText(quoting: label)) is revoked at the relay")
+        case .unusable(let sentence): report(sentence)
+        }
+    }
+
+    @Sendable private func show(_ event: WakeUpHandler.Event) {
+        switch event {
+        case .ignored(let label, let reason):
+            report("ignored a wake-up\(label.map { " for \(SafeText(quoting: $0))" } ?? ""): \(reason)")
+        case .refused(let label, let reason): report("declined a request of \(SafeText(quoting: label)): \(reason)")
+        case .asking(let label, let hint):
+            report("\(SafeText(quoting: label)) asks to \(WakeUpPrompt.verb(hint))")
+        case .answered(let label, let answer):
+            let words =
+                switch answer {
+                case .approved: "approved"
+                case .declined: "declined"
+                case .unanswered: "not answered in time"
+                }
+            report("the request of \(SafeText(quoting: label)) was \(words)")
+        case .muted(let label):
+            let sentence =
+                "\(SafeText(quoting: label)) is muted after three declined requests; to undo that, run hybrid-auth links "
+                + "unmute"
+            report(sentence)
+            Task { await prompt.show("A computer is muted", sentence) }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridAuthenticator
+internal import HybridBLEAdvert
+internal import HybridCTAP
+internal import HybridCommandSupport
+internal import HybridPrimitives
+internal import HybridSession
+internal import HybridVault
+
+/// The vault during a session with another device, whose requests its passkeys answer.
+struct ServedVault: Sendable {
+    /// The vault's directory; `nil` for the default.
+    let path: String?
+    let progress: ScanProgress
+
+    /// The closures that a session calls.
+    struct Handlers: Sendable {
+        let events: @Sendable (AuthenticatorEvent) -> Void
+        let answer: @Sendable (CTAPRequest) async -> CTAPResponse
+        let sent: @Sendable () async -> Void
+        let delivered: @Sendable () async -> Void
+    }
+
+    /// Opens the radio and reports if it is virtual.
+    static func openRadio(_ adapter: AdapterName?, _ progress: ScanProgress) async throws -> BluetoothRadio {
+        let radio = try await BluetoothRadio.open(adapter: adapter, for: .advertiser)
+        if radio.isVirtual { progress.notify("virtual-radio", "VIRTUAL RADIO: no proximity proof") }
+        if let unverified = radio.unverifiedBus { progress.notify("unverified-bus", unverified) }
+        return radio
+    }
+
+    /// Opens the vault, or creates it, and runs a session; throws unless a request succeeds.
+    func serve(
+        _ user: PinentryUser,
+        _ radio: BluetoothRadio,
+        _ transport: TransportKind,
+        _ session: (Handlers) async throws -> AuthenticatorOutcome
+    ) async throws {
+        let location = try VaultLocation(path: path)
+        let store = ReportingVault(
+            vault: try await .openOrCreate(at: location, under: radio, asking: user, progress),
+            progress: progress
+        )
+        let authenticator = Authenticator(store: store, user: user)
+        let outcome = try await withCleanup {
+            // The outcome of the last request belongs in the history, no matter how the session ended.
+            await authenticator.sessionEnded()
+            if await authenticator.keptReplaced {
+                progress.notify("old-passkey-stays", ScanOutcome.replacementUnconfirmed)
+            }
+            if let failure = await authenticator.recordingFailure {
+                progress.notify("passkey-not-recorded", ScanOutcome.notRecorded(failure))
+            }
+            if let failure = await authenticator.historyFailure {
+                progress.notify("history-not-written", ScanOutcome.historyNotWritten(failure))
+            }
+        } of: {
+            try await session(handlers(authenticator, transport))
+        }
+        try await ScanOutcome(authenticator: authenticator, transport: transport.kind).check(outcome)
+    }
+
+    private func handlers(_ authenticator: Authenticator, _ transport: TransportKind) -> Handlers {
+        Handlers(
+            events: { event in
+                transport.update(event)
+                progress.show(event)
+            },
+            answer: { await authenticator.answer($0) },
+            sent: { await authenticator.responseSent() },
+            delivered: {
+                do throws(StoreFailure) {
+                    try await authenticator.responseDelivered()
+                } catch {
+                    progress.notify("old-passkey-stays", ScanOutcome.notDeleted(error))
+                }
+            }
+        )
+    }
+}
+
+/// A vault that reports the files it ignores when it is unlocked.
+private struct ReportingVault: CredentialStore {
+    let vault: Vault
+    let progress: ScanProgress
+
+    func unlock(with pin: PIN) async throws(UnlockFailure) -> any UnlockedCredentialStore {
+        let unlocked = try await vault.open(with: pin)
+        for line in unlocked.warnings.lines { progress.notify("vault-file-ignored", line) }
+        return unlocked
+    }
+}
+
+extension Vault {
+    /// Opens the vault for a session.
+    ///
+    /// If there is no vault, asks for a new PIN and creates one, before any network traffic.
+    static func openOrCreate(
+        at location: VaultLocation,
+        under radio: BluetoothRadio,
+        asking user: PinentryUser,
+        _ progress: ScanProgress
+    ) async throws -> Vault {
+        do throws(VaultError) {
+            return try open(at: location, virtualRadio: radio.isVirtual)
+        } catch .doesNotExist {
+            // In a container with the user's home, the vault's path is that of the host.
+            if let cause = radio.unverifiedBus {
+                throw CommandFailure(
+                    "there is no vault, and none is created under a virtual radio: \(cause)",
+                    status: .notPermitted
+                )
+            }
+            let pin = try await user.askNewPIN(forVaultAt: location.directory)
+            let vault = try await create(at: location, pin: pin, isTest: radio.isVirtual)
+            progress.notify(
+                "vault-made",
+                "created a new vault at \(location.directory); it opens on this device only, so a passkey that exists "
+                    + "nowhere else is lost with it"
+            )
+            return vault
+        } catch {
+            guard case .realVaultRefusesVirtualRadio = error, let cause = radio.unverifiedBus else { throw error }
+            throw CommandFailure("this vault does not open under a virtual radio: \(cause)", status: error.status)
+        }
+    }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+package import HybridCommandSupport
+package import HybridSession
+internal import HybridThreads
+
+/// The question whether to link a phone, which the user answers with a line.
+///
+/// Programs see it as the notice `link-offer`. The end of the input counts as no.
+package struct LinkQuestion: Sendable {
+    private static let maximumLength = 16
+
+    /// Opens the input with the answer; returns a negative number if there is none.
+    private let openInput: @Sendable () -> CInt
+    private let timeout: Duration
+
+    /// Creates a question.
+    ///
+    /// - Parameter readsTerminal: True to read the answer from the terminal, because standard input contains the
+    ///   request.
+    package init(readsTerminal: Bool) {
+        self.init(timeout: .seconds(60)) {
+            readsTerminal ? open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY) : dup(STDIN_FILENO)
+        }
+    }
+
+    init(timeout: Duration, openInput: @escaping @Sendable () -> CInt) {
+        self.timeout = timeout
+        self.openInput = openInput
+    }
+
+    /// Asks the user; returns true for `yes` or `y`.
+    package func isConfirmed(_ name: PhoneName, _ report: ProgressReport) async -> Bool {
+        report.notify(
+            ProgressState(
+                "link-offer",
+                "link \(name.quoted) with this computer, so that it needs no code next time? (yes or no)",
+                details: [("phone", name.description)]
+            )
+        )
+        let answer = await DedicatedThread.run { line() }
+        return ["yes", "y"].contains(answer?.lowercased())
+    }
+
+    /// Reads one line; returns `nil` at the end of the input, after the time limit, or if the line is too long.
+    private func line() -> String? {
+        let descriptor = openInput()
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        let end = ContinuousClock.now + timeout
+        var bytes: [UInt8] = []
+        var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        while bytes.count <= Self.maximumLength {
+            let rest = max(0, Int((end - ContinuousClock.now) / .milliseconds(1)))
+            let count = poll(&polled, 1, CInt(clamping: rest))
+            if count < 0, errno == EINTR { continue }
+            var byte: UInt8 = 0
+            // One byte at a time, so that the rest of the input is left to others.
+            guard count > 0, read(descriptor, &byte, 1) == 1 else { return nil }
+            if byte == UInt8(ascii: "\n") { return String(decoding: bytes, as: UTF8.self) }
+            bytes.append(byte)
+        }
+        return nil
+    }
+}
