@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import HybridThreads
 
 /// A descriptor that is closed with its last reference.
 package final class OpenDescriptor: Sendable {
@@ -22,7 +21,7 @@ package final class OpenDescriptor: Sendable {
 
 /// A device and the connection of its client, which exist as long as each other.
 ///
-/// It runs on one thread. Another one, ``EventReader``, only reads events.
+/// It runs on one thread. Another one, ``EventReader``, only reads events, and keeps the priority of the service.
 final class DeviceConnection {
     private let client: OpenDescriptor
     private let device: OpenDescriptor
@@ -31,8 +30,8 @@ final class DeviceConnection {
     private let monitor: SeatMonitor?
     private let reader: EventReader
     private var limit = InputLimit()
-    /// Reports for which the client's socket had no room.
-    private var unsent: ArraySlice<DeviceReport> = []
+    /// True if the client's socket has no room for the next report.
+    private var isBlocked = false
 
     /// Creates the device.
     init(
@@ -49,6 +48,9 @@ final class DeviceConnection {
         (self.client, self.device, self.user, self.policy, self.reader) = (client, device, user, policy, reader)
         try device.write(.create(serialNumber: serialNumber))
         guard reader.start() else { throw .noResources }
+        // The client and the kernel can wait for this thread.
+        var none = sched_param()
+        sched_setscheduler(0, SCHED_OTHER, &none)
     }
 
     /// Passes reports until the client closes the connection; blocks.
@@ -62,7 +64,7 @@ final class DeviceConnection {
         }
         while true {
             let isOpen = limit.isOpen(at: .now)
-            polled[0].events = Int16((isOpen ? POLLIN : 0) | (unsent.isEmpty ? 0 : POLLOUT))
+            polled[0].events = Int16((isOpen ? POLLIN : 0) | (isBlocked ? POLLOUT : 0))
             // A millisecond is enough for the limit to open. Without a monitor, the session is checked each second.
             let count = poll(&polled, nfds_t(polled.count), isOpen ? (monitor == nil ? 1000 : -1) : 1)
             guard count > 0 || (count == 0 && isOpen) else { continue }
@@ -82,106 +84,32 @@ final class DeviceConnection {
 
     /// Sends reports of programs to the client while its socket has room; returns false if it has closed the connection.
     private func sendOutput() throws(DeviceFailure) -> Bool {
-        while true {
-            if unsent.isEmpty { unsent = reader.take()[...] }
-            guard let report = unsent.first else { return true }
+        while let report = reader.next() {
             if report.beginsMessage { try checkSession() }
-            let count = send(client.number, report.bytes, report.bytes.count, CInt(MSG_DONTWAIT | MSG_NOSIGNAL))
-            guard count == report.bytes.count else { return errno == EAGAIN || errno == EINTR }
-            unsent.removeFirst()
+            let count = withUnsafeBytes(of: report.bytes) {
+                send(client.number, $0.baseAddress, $0.count, CInt(MSG_DONTWAIT | MSG_NOSIGNAL))
+            }
+            isBlocked = count != DeviceReport.length
+            guard !isBlocked else { return errno == EAGAIN || errno == EINTR }
+            reader.remove()
         }
+        return true
     }
 
     /// Receives reports of the client while the limits permit; returns false if it has closed the connection.
     private func receiveInput() throws(DeviceFailure) -> Bool {
-        var buffer = [UInt8](repeating: 0, count: DeviceReport.length)
+        var bytes = SIMD64<UInt8>()
         while true {
             let now = ContinuousClock.now
             guard limit.isOpen(at: now) else { return true }
-            let count = recv(client.number, &buffer, buffer.count, CInt(MSG_DONTWAIT | MSG_TRUNC))
+            let count = recv(client.number, &bytes, DeviceReport.length, CInt(MSG_DONTWAIT | MSG_TRUNC))
             if count < 0 { return errno == EAGAIN || errno == EINTR }
             guard count > 0 else { return false }
-            guard count == buffer.count, let report = DeviceReport(buffer) else { throw .wrongLength(count) }
+            guard count == DeviceReport.length else { throw .wrongLength(count) }
+            let report = DeviceReport(bytes)
             if report.beginsMessage { try checkSession() }
             limit.count(at: now)
             try device.write(.input(report))
         }
-    }
-}
-
-/// A thread that only reads events, so that the kernel's queue of 32 events, which drops further ones, always has room.
-private final class EventReader: Sendable {
-    /// Maximum number of reports that wait for the client; the longest message has 129.
-    private static let capacity = 512
-
-    private struct Received {
-        var reports: [DeviceReport] = []
-        var failure: DeviceFailure?
-        var isStopped = false
-    }
-
-    private let device: OpenDescriptor
-    private let received = Locked(Received())
-    private let arrival: Waker
-
-    /// Creates a reader; returns `nil` if the process has no descriptors left.
-    init?(_ device: OpenDescriptor) {
-        guard let arrival = Waker() else { return nil }
-        (self.device, self.arrival) = (device, arrival)
-    }
-
-    /// The descriptor that is readable when there may be reports or a failure.
-    var descriptor: CInt { arrival.descriptor }
-
-    /// Starts the thread; returns false if that is impossible.
-    func start() -> Bool { DedicatedThread.start { self.run() } }
-
-    /// Ends the thread at the next event, which must come: the kernel reports the end of a device.
-    func stop() { received.withLock { $0.isStopped = true } }
-
-    /// Makes the descriptor unreadable; ``take()`` must then be called until it returns no reports.
-    ///
-    /// - Throws: The failure that has ended the device.
-    func reset() throws(DeviceFailure) {
-        arrival.reset()
-        if let failure = received.withLock(\.failure) { throw failure }
-    }
-
-    /// Removes and returns the reports that have arrived, oldest first.
-    func take() -> [DeviceReport] {
-        received.withLock { received in
-            defer { received.reports = [] }
-            return received.reports
-        }
-    }
-
-    private func run() {
-        var bytes = [UInt8](repeating: 0, count: UHIDEvent.length)
-        while true {
-            let count = read(device.number, &bytes, bytes.count)
-            if count < 0, errno == EINTR { continue }
-            let error = count < 0 ? errno : EIO
-            guard count == bytes.count, let event = UHIDEvent(bytes) else {
-                return add(nil, failure: .deviceFailed(error))
-            }
-            guard !received.withLock(\.isStopped) else { return }
-            switch event {
-            case .output(let report): add(report)
-            case .getReport(let id): try? device.write(.rejectGetReport(id: id))
-            case .setReport(let id): try? device.write(.rejectSetReport(id: id))
-            case .other: break
-            }
-        }
-    }
-
-    /// Adds what has been received, and wakes the connection unless it continues by itself.
-    private func add(_ report: DeviceReport?, failure: DeviceFailure? = nil) {
-        let mustWake = received.withLock { received in
-            let isFull = received.reports.count == Self.capacity
-            received.failure = received.failure ?? failure ?? (isFull ? .clientStalled : nil)
-            if let report, !isFull { received.reports.append(report) }
-            return received.reports.count == 1 || received.failure != nil
-        }
-        if mustWake { arrival.wake() }
     }
 }

@@ -7,14 +7,11 @@ struct DeviceReport: Hashable, Sendable {
     /// Length in bytes.
     static let length = 64
 
-    /// The 64 bytes.
-    let bytes: [UInt8]
+    /// The 64 bytes, in place rather than in an array, which would need an allocation.
+    let bytes: SIMD64<UInt8>
 
-    /// Creates a report from 64 bytes; `nil` for another length.
-    init?(_ bytes: some Collection<UInt8>) {
-        guard bytes.count == Self.length else { return nil }
-        self.bytes = Array(bytes)
-    }
+    /// Creates a report.
+    init(_ bytes: SIMD64<UInt8>) { self.bytes = bytes }
 
     /// True if the report is the first of a CTAPHID message, the only thing that is read from reports.
     var beginsMessage: Bool { bytes[4] & 0x80 != 0 }
@@ -44,11 +41,7 @@ enum UHIDEvent: Hashable, Sendable {
         case 6:
             // The kernel passes the number of the report on, which is 0 for a device without numbers.
             let isReport = value(at: 4100) == UInt16(1 + DeviceReport.length) && value(at: 4102) == UInt8(1)
-            guard isReport, bytes[4] == 0, let report = DeviceReport(bytes[5..<5 + DeviceReport.length]) else {
-                self = .other
-                return
-            }
-            self = .output(report)
+            self = isReport && bytes[4] == 0 ? .output(DeviceReport(value(at: 5))) : .other
         case 9: self = .getReport(id: value(at: 4))
         case 13: self = .setReport(id: value(at: 4))
         default: self = .other
@@ -82,7 +75,7 @@ struct UHIDRequest: Hashable, Sendable {
 
     /// Sends a report of the device to the programs that have it open.
     static func input(_ report: DeviceReport) -> Self {
-        Self(number(UInt32(12)) + number(UInt16(DeviceReport.length)) + report.bytes)
+        Self(number(UInt32(12)) + number(UInt16(DeviceReport.length)) + number(report.bytes))
     }
 
     /// Rejects a request for a report.
