@@ -18,12 +18,20 @@ func fuzzLinking(_ input: [UInt8]) throws -> Bool {
     let map = try present(try CBORDecoder.decode(input, mode: .lenient).map, "linking information is a map")
     try invariant(linking.map == first?.linking?.map, "both messages give the same value")
     try invariant(linking.map.keys.allSatisfy { linking.map[$0] == map[$0] }, "every member is preserved")
-    try invariant(linking.map.count == 6, "no member is missing")
+    try invariant(linking.map.count == (linking.announcesProof ? 7 : 6), "no member is missing")
+    try invariant(linking.announcesProof == (map[1000] == true), "a proof is announced by true")
     let encoded = CBOREncoder.encode(linking.map)
     guard case .update(let again?) = try ChannelMessage(parsing: [2, 0xA1, 0x01] + encoded) else {
         throw BrokenInvariant(description: "broken: it reads back")
     }
     try invariant(again.map == linking.map, "linking information survives the round trip")
+    let update = ChannelMessage.update(linking).encoded
+    let length = FramePadding.pad(update).count
+    try invariant(length == 512 || length > 512 && encoded.count > 508, "an update that fits has 512 bytes")
+    guard case .update(let padded?) = try ChannelMessage(parsing: update) else {
+        throw BrokenInvariant(description: "broken: a padded update reads back")
+    }
+    try invariant(padded.map == linking.map, "padding changes nothing")
     try signature(linking)
     return true
 }

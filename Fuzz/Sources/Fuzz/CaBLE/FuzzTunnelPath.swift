@@ -2,7 +2,7 @@
 
 @testable import HybridCaBLE
 
-/// Tests that exactly the paths of tunnels are accepted, with IDs of hexadecimal digits.
+/// Tests that exactly the paths of tunnels and contacts are accepted, with IDs of hexadecimal digits or in base64url.
 func fuzzTunnelPath(_ input: [UInt8]) throws -> Bool {
     let text = String(decoding: input, as: UTF8.self)
     // The conversion to a string replaced invalid UTF-8.
@@ -15,24 +15,39 @@ func fuzzTunnelPath(_ input: [UInt8]) throws -> Bool {
         path = try TunnelPath(parsing: text)
     } catch {
         try invariant(!isTunnelPath(bytes), "tunnel paths are accepted")
-        try invariant((error == .contactNotOffered) == isContact(bytes), "contact paths have their own error")
+        try invariant(error == .malformedID || !isContact(bytes), "a contact path has a malformed ID at most")
         return false
     }
     try invariant(isTunnelPath(bytes), "only tunnel paths are accepted")
     try invariant(try TunnelPath(parsing: path.text) == path, "a path survives the round trip")
-    try invariant(path.text == text.lowercased(), "digits are written in lower case")
+    switch path {
+    case .new, .connect: try invariant(path.text == text.lowercased(), "digits are written in lower case")
+    case .contact(let contact), .listen(let contact):
+        try invariant(path.text == text, "a contact ID has one spelling")
+        try invariant((1...1024).contains(contact.bytes.count), "a contact ID has a limited length")
+    }
     return true
 }
 
 private func isTunnelPath(_ bytes: [UInt8]) -> Bool {
     if let rest = bytes[...].without(prefix: "/cable/new/") { return isHex(rest, 32) }
+    if isContact(bytes) { return isContactID(bytes[(bytes.lastIndex(of: UInt8(ascii: "/")) ?? 0)...].dropFirst()) }
     guard let rest = bytes[...].without(prefix: "/cable/connect/") else { return false }
     return rest.count == 39 && isHex(rest.prefix(6), 6) && rest.dropFirst(6).first == UInt8(ascii: "/")
         && isHex(rest.suffix(32), 32)
 }
 
 private func isContact(_ bytes: [UInt8]) -> Bool {
-    bytes[...].without(prefix: "/cable/contact/").map { !$0.contains(UInt8(ascii: "/")) } ?? false
+    let id = bytes[...].without(prefix: "/cable/contact/") ?? bytes[...].without(prefix: "/cable/listen/")
+    return id.map { !$0.contains(UInt8(ascii: "/")) } ?? false
+}
+
+/// Returns true for base64url of 1 to 1,024 bytes: no impossible length, and zeros in the unused bits of the last digit.
+private func isContactID(_ text: ArraySlice<UInt8>) -> Bool {
+    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+    let digits = text.compactMap { alphabet.firstIndex(of: $0) }
+    guard (2...1366).contains(text.count), digits.count == text.count, let last = digits.last else { return false }
+    return [0, -1, last % 16, last % 4][text.count % 4] == 0
 }
 
 private func isHex(_ text: ArraySlice<UInt8>, _ digits: Int) -> Bool {

@@ -20,6 +20,12 @@ struct RelayConversation: Equatable {
             + "X-caBLE-Routing-ID: 010203\r\n\r\n").utf8
     )
 
+    /// The response of a relay that listens for a phone.
+    static let listeningAnswer = Array(
+        ("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            + "Sec-WebSocket-Accept: \(accept)\r\nSec-WebSocket-Protocol: hybrid-relay.listen.v1\r\n\r\n").utf8
+    )
+
     /// Result of the opening; `nil` while the response is incomplete.
     private(set) var opening: Opening?
     /// Messages before the first violation.
@@ -28,7 +34,7 @@ struct RelayConversation: Equatable {
     private(set) var isBroken = false
 
     enum Opening: Equatable {
-        case opened(RoutingID?)
+        case opened(WebSocketUpgrade.Acceptance)
         case refused(TunnelError)
         /// The bytes are no response.
         case nonsense
@@ -83,15 +89,16 @@ struct RelayConversation: Equatable {
             displayName: "cable.example",
             uri: path.text,
             path: path,
+            payload: ClientPayload(bytes: [1]),
             bearerToken: nil
         )
-        let result = try upgrade.start(on: channel, requestKey: Self.requestKey) { channel, routingID in
+        let result = try upgrade.start(on: channel, requestKey: Self.requestKey) { channel, acceptance in
             try channel.pipeline.syncOperations.addHandler(record)
-            return routingID
+            return acceptance
         }
         result.whenComplete { result in
             switch result {
-            case .success(let routingID): record.conversation.opening = .opened(routingID)
+            case .success(let acceptance): record.conversation.opening = .opened(acceptance)
             case .failure(let error as TunnelError): record.conversation.opening = .refused(error)
             case .failure: record.conversation.opening = .nonsense
             }

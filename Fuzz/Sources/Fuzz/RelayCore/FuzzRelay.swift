@@ -8,6 +8,8 @@ import NIOCore
 
 /// Runs phones and clients that connect to two loops of a relay, send, violate rules, wait and leave in any order.
 ///
+/// Some are linked: clients contact phones, which prove contact IDs, get wake-ups, join, decline and revoke.
+///
 /// Each end must get a response, then its peer's messages in order and unchanged, then one close frame and nothing more.
 /// Afterwards, the relay must hold neither tunnels nor connections nor bytes.
 func fuzzRelay(_ input: [UInt8]) throws -> Bool {
@@ -19,15 +21,16 @@ func fuzzRelay(_ input: [UInt8]) throws -> Bool {
 }
 
 /// A relay whose loops run on the calling thread, with socket pairs and without TLS.
-private final class RelayUnderTest {
-    private static let maximumMessage = 100_000
+final class RelayUnderTest {
+    static let maximumMessage = 100_000
     private static let balancer = "192.0.2.1"
 
     private let log = EndLog()
     private let relay: RelayContext
-    private let loops: [Reactor]
+    let loops: [Reactor]
     private var now = NIODeadline.uptimeNanoseconds(1_000_000_000)
-    private var ends: [RelayEnd] = []
+    var ends: [RelayEnd] = []
+    var linked = LinkedEnds()
 
     init(hasSmallBudget: Bool) throws {
         var limits = RelayLimits()
@@ -37,6 +40,7 @@ private final class RelayUnderTest {
         if hasSmallBudget { limits.bufferedBytes = 20_000 }
         var configuration = RelayConfiguration(listen: [], transport: .plaintext, limits: limits, node: 0x0A0B)
         configuration.balancers = [try AddressBlock(parsing: Self.balancer)]
+        configuration.contactHost = LinkedEnds.host
         let log = log
         let relay = RelayContext(
             configuration: configuration,
@@ -49,7 +53,9 @@ private final class RelayUnderTest {
 
     func step(_ choices: inout Choices) throws {
         let kind = choices.number(below: 16)
-        if kind < 3 || ends.isEmpty {
+        if kind == 15 {
+            try linkedStep(&choices)
+        } else if kind < 3 || ends.isEmpty {
             try connect(isPhone: kind != 1, &choices)
         } else {
             try act(kind, of: choices.pick(ends), &choices)
@@ -80,14 +86,14 @@ private final class RelayUnderTest {
         }
     }
 
-    private func send(_ bytes: [UInt8], by end: RelayEnd, in size: Int) throws {
+    func send(_ bytes: [UInt8], by end: RelayEnd, in size: Int) throws {
         guard end.isAccepted else { return }
         end.recordSent(bytes)
         try write(bytes, by: end, in: size)
     }
 
     /// Writes bytes in pieces, between which both loops run.
-    private func write(_ bytes: [UInt8], by end: RelayEnd, in size: Int) throws {
+    func write(_ bytes: [UInt8], by end: RelayEnd, in size: Int) throws {
         for piece in bytes.pieces(of: bytes.count / max(size, 1) > 300 ? 1000 : size) {
             end.write(piece)
             _ = try turn()
@@ -103,7 +109,7 @@ private final class RelayUnderTest {
     }
 
     /// Runs the loops until there is nothing to do.
-    private func settle() throws {
+    func settle() throws {
         var turns = 0
         while try turn() {
             turns += 1
@@ -156,12 +162,14 @@ private final class RelayUnderTest {
         }
         try settle()
         for end in ends { try end.checkBeforeClosing() }
+        try linked.check()
         for end in ends { end.close() }
         try settle()
         for end in ends { try end.check() }
         try invariant(relay.admission.connections == 0, "no connection is left")
         try invariant(loops.allSatisfy { $0.connectionCount == 0 }, "no loop has a connection")
         try invariant(relay.registry.budget.bytes == 0, "no bytes are held")
+        try invariant(relay.registry.counts == (0, 0, 0, 0, 0), "no tunnel, wake-up or listener is left")
         let opened = ends.count { $0.routing != nil }
         try invariant(log.ended >= opened, "every opened tunnel ends")
         try invariant(log.ended <= ends.count, "every tunnel ends once")
@@ -171,7 +179,7 @@ private final class RelayUnderTest {
     func stop() { for loop in loops { loop.closeAll() } }
 
     /// Returns a client's message in one or two frames.
-    private static func message(_ choices: inout Choices) -> [UInt8] {
+    static func message(_ choices: inout Choices) -> [UInt8] {
         let length = choices.pick([0, 1, 5, 20, 125, 126, 127, 300, 1000, 2000, 5000, 9000, 40_000, 70_000, 100_001])
         let (offset, key) = (choices.number(below: 256), [7, 1, 2, 255] as [UInt8])
         guard choices.number(below: 4) == 3 else {

@@ -69,14 +69,21 @@ private func checkWithOtherParser(_ head: [UInt8], _ request: UpgradeRequest) th
         throw BrokenInvariant(description: "broken: another parser finds a head there")
     }
     try invariant(other.method == .GET && other.version == .http1_1, "another parser finds the same method")
-    try invariant(other.uri.lowercased() == request.path.text, "another parser finds the same path")
+    let (uri, subprotocol, payload) =
+        switch request.path {
+        case .new, .connect: (other.uri.lowercased(), TunnelPath.subprotocol, [String]())
+        case .contact: (other.uri, TunnelPath.subprotocol, other.headers["x-cable-client-payload"])
+        case .listen: (other.uri, ListenMessage.subprotocol, [])
+        }
+    try invariant(uri == request.path.text, "another parser finds the same path")
+    try invariant(payload.map { $0.lowercased() } == request.payload.map { [$0.hex] } ?? [], "and the same payload")
     try invariant(other.headers["host"].count == 1, "another parser finds one host")
     try invariant(other.headers["sec-websocket-key"].count == 1, "another parser finds one key")
     try invariant(other.headers.items(of: "sec-websocket-version") == ["13"], "another parser finds the version")
     try invariant(other.headers["transfer-encoding"].isEmpty, "another parser finds no body")
     try invariant(other.headers.items(of: "content-length").allSatisfy { $0 == "0" }, "another parser finds no body")
     let offered = other.headers.items(of: "sec-websocket-protocol")
-    try invariant(offered.contains { $0.lowercased() == TunnelPath.subprotocol }, "another parser finds the protocol")
+    try invariant(offered.contains { $0.lowercased() == subprotocol }, "another parser finds the protocol")
 }
 
 extension HTTPHeaders {

@@ -14,6 +14,10 @@ final class RelayEnd {
     private(set) var routing: String?
     /// True if the end reads what the relay sends.
     var isReading = true
+    /// True for a phone that listens, whose messages come from the relay itself.
+    var isListener = false
+    /// True for a client to which a message of the relay signals that the phone has joined.
+    var expectsSignal = false
 
     /// Bytes sent after the request, including those in ``unsent``.
     private var sent: [UInt8] = []
@@ -41,9 +45,10 @@ final class RelayEnd {
         return (RelayEnd(pair[0], tunnel: tunnel, maximumMessage: maximumMessage), pair[1])
     }
 
-    static func head(path: String, key: String) -> String {
+    static func head(path: String, key: String, subprotocol: String = "fido.cable", fields: String = "") -> String {
         "GET \(path) HTTP/1.1\r\nHost: cable.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-            + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: \(key)\r\nSec-WebSocket-Protocol: fido.cable\r\n\r\n"
+            + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: \(key)\r\nSec-WebSocket-Protocol: \(subprotocol)\r\n"
+            + "\(fields)\r\n"
     }
 
     // MARK: Bytes
@@ -155,6 +160,7 @@ final class RelayEnd {
             return
         }
         let messages = try receivedMessages()
+        if isListener { return }
         let expected = peer?.sentFrames().messages ?? []
         try invariant(expected.starts(with: messages), "messages arrive in order and unchanged")
     }
@@ -167,11 +173,13 @@ final class RelayEnd {
     /// Returns the received messages.
     ///
     /// Frames must be a server's, and nothing may follow a close frame. The last frame may be incomplete.
-    private func receivedMessages() throws -> [[UInt8]] {
+    func receivedMessages() throws -> [[UInt8]] {
         let read = ReferenceFrames(afterResponse, masked: false)
         try invariant(read.end != .broken, "after the response there are frames of a server")
         let written = ReferenceFrames.written(Array(afterResponse.dropLast(read.rest.count)))
         try invariant(try present(written, "frames are complete") == read.frames, "nothing follows a close frame")
-        return read.messages
+        guard expectsSignal, let first = read.messages.first else { return read.messages }
+        try invariant(first == [0], "the signal precedes the phone's messages")
+        return Array(read.messages.dropFirst())
     }
 }

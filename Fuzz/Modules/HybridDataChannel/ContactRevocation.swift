@@ -1,0 +1,1 @@
+../../../Sources/HybridDataChannel/Contact/ContactRevocation.swift

@@ -1,0 +1,1 @@
+../../../Sources/HybridRelayCore/Connection/TunnelRegistry+Contacts.swift
