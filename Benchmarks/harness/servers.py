@@ -17,7 +17,8 @@ LIBC = ctypes.CDLL(None)
 
 # Limits that are too high to be reached, but in force. Loopback sources are exempt.
 RELAY_LIMITS = ["--max-tunnels", "100000", "--max-tunnel-bytes", "1024GiB", "--max-lifetime", "86400",
-                "--idle-timeout", "86400", "--waiting-timeout", "600", "--head-timeout", "60"]
+                "--idle-timeout", "86400", "--waiting-timeout", "600", "--head-timeout", "60",
+                "--contact-host", "localhost", "--max-listeners", "100000"]
 
 
 def free_ports():

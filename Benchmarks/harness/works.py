@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Works: each one's arguments for the load generator, and the relevant figures."""
 import dataclasses
+import resource
 
 
 @dataclasses.dataclass(frozen=True)
@@ -15,6 +16,8 @@ class Work:
     resumed: bool = False
     # True if it runs only when it is named, because it takes minutes.
     on_request: bool = False
+    # True if only this project's relay offers what it measures.
+    own: bool = False
 
 
 def counted(title, tls, kind, tunnels, warm_up, **more):
@@ -33,6 +36,11 @@ def held(title, tls, tunnels):
     return Work(title, tls, ("idle", "--tunnels", str(tunnels), "--hold", "1.5"),
                 ("idle", "--tunnels", str(tunnels // 4), "--hold", "0.5"), (("kib_per_tunnel", ", KiB"),), memory=True)
 
+
+# Two descriptors a tunnel, with some to spare for logs, the admin listener and epoll; 20,000 connections if permitted.
+CROWD = min(10_000, (resource.getrlimit(resource.RLIMIT_NOFILE)[1] - 500) // 2)
+# As many linked phones as the relay admits with the descriptors of this machine.
+LISTENERS = 20_000 if resource.getrlimit(resource.RLIMIT_NOFILE)[1] >= 26_000 else 9_900
 
 WORKS = {
     "signin": counted("sign-in", False, "signins", 4000, 400),
@@ -59,10 +67,17 @@ WORKS = {
          ("third_kib", ", third cycle, KiB")), memory=True),
     # Long enough for two rounds of pings.
     "crowd-tls": Work(
-        "20,000 idle TLS connections", True, ("idle", "--tunnels", "10000", "--hold", "60"),
+        f"{2 * CROWD:,} idle TLS connections", True, ("idle", "--tunnels", str(CROWD), "--hold", "60"),
         ("idle", "--tunnels", "1000", "--hold", "5"),
         (("rss_held_kib", ", memory of the process, KiB"), ("idle_cpu_percent", ", % of a CPU")), memory=True,
         on_request=True),
+    # Long enough for two rounds of pings to each phone.
+    "listeners-tls": Work(
+        f"{LISTENERS:,} linked phones over TLS", True, ("listeners", "--tunnels", str(LISTENERS), "--hold", "120"),
+        ("listeners", "--tunnels", "500", "--hold", "5"),
+        (("kib_per_listener", ", KiB each"), ("kib_slope", ", KiB for each further one"),
+         ("listen_us", ", µs to connect"), ("pinged_cpu_percent", ", % of a CPU with pings"),
+         ("ping_us", ", µs a ping")), memory=True, on_request=True, own=True),
 }
 PEERS = ["hybrid-relay", "limit", "limit-boring", "go", "node"]
 
@@ -78,5 +93,7 @@ def reference(work, peers):
 
 
 def measured(work, peers):
-    """Without TLS both limits are the same program."""
+    """Without TLS both limits are the same program. Only the relay serves linked phones."""
+    if WORKS[work].own:
+        return ["hybrid-relay"]
     return [peer for peer in peers if WORKS[work].tls or peer != "limit-boring"]

@@ -115,10 +115,13 @@ struct tunnel {
     int step, resumed;
     char id[33];
     char routing[17];
+    // A linked phone that waits for wake-ups: it has no client, and its key follows from the seed.
+    bool listens;
+    uint8_t seed[32];
 };
 
 struct work {
-    bool handshake_only;
+    bool handshake_only, listens;
     void (*joined)(struct tunnel *tunnel);
     void (*arrived)(struct end *end, size_t length);
     void (*ended)(struct tunnel *tunnel);
@@ -126,7 +129,7 @@ struct work {
 };
 
 struct counts {
-    uint64_t started, joined, completed, failed, messages, bytes;
+    uint64_t started, joined, completed, failed, messages, bytes, pings;
     int active, opening;
 };
 extern struct counts counts;
@@ -134,6 +137,7 @@ extern struct counts counts;
 void tunnels_begin(int most, const struct work *work);
 struct tunnel *tunnel_start(void);
 struct tunnel *tunnel_at(uint32_t number);
+void tunnel_joined(struct tunnel *tunnel);
 void tunnel_say(struct end *end);
 void tunnel_close(struct tunnel *tunnel);
 void tunnel_fail(struct tunnel *tunnel, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -142,6 +146,15 @@ struct end *end_numbered(uint32_t index);
 bool wait_until(bool (*done)(void));
 void turn_for(double seconds);
 void close_all(void);
+
+// ---- listener.c: linked phones that wait for wake-ups
+
+#define LISTEN_PROTOCOL "hybrid-relay.listen.v1"
+// Length of a contact ID in base64url, with the final zero byte.
+#define CONTACT_TEXT 35
+
+void listener_contact(struct tunnel *tunnel, char text[CONTACT_TEXT]);
+void listener_message(struct end *end, const uint8_t *data, size_t length);
 
 // ---- report.c: one JSON object on standard output
 
@@ -162,6 +175,6 @@ void work_pingpong(void);
 void work_stream(void);
 void work_idle(void);
 void work_churn(void);
-
+void work_listeners(void);
 
 #endif

@@ -34,6 +34,7 @@ static const char usage[] =
     "  stream      --tunnels N --size N --window N --seconds S   messages from client to phone\n"
     "  idle        --tunnels N --hold S                   open tunnels; memory, CPU while idle\n"
     "  churn       --tunnels N --burst N --at-once N --hold S    idle, sign-ins, idle, idle\n"
+    "  listeners   --tunnels N --hold S                   linked phones: memory of half and of all, CPU with pings\n"
     "\n"
     "  --pid N                 the server, whose CPU and memory are reported\n"
     "  --cpu N                 run on this CPU\n"
@@ -86,7 +87,6 @@ static void read_options(int count, char **words) {
     if (options.resume && !options.tls) leave(64, "--resume needs --tls");
 }
 
-// Both ends of each tunnel use a descriptor of this process.
 static void allow_descriptors(rlim_t wanted) {
     struct rlimit limit;
     getrlimit(RLIMIT_NOFILE, &limit);
@@ -102,7 +102,8 @@ int main(int count, char **words) {
         const char *name;
         void (*run)(void);
     } works[] = {{"signins", work_signins},   {"handshakes", work_handshakes}, {"pingpong", work_pingpong},
-                 {"stream", work_stream},     {"idle", work_idle},             {"churn", work_churn}};
+                 {"stream", work_stream},     {"idle", work_idle},             {"churn", work_churn},
+                 {"listeners", work_listeners}};
     void (*run)(void) = NULL;
     read_options(count, words);
     for (size_t i = 0; i < sizeof works / sizeof *works && optind == count - 1; i++)
@@ -119,7 +120,8 @@ int main(int count, char **words) {
     // These works open and close their tunnels one after the other; the others keep all of them open.
     bool in_turn = run == work_signins || run == work_handshakes;
     int most = in_turn || options.at_once > options.tunnels ? options.at_once : options.tunnels;
-    allow_descriptors(2 * (rlim_t)most + 64);
+    // Both ends of a tunnel use a descriptor of this process. A linked phone has one.
+    allow_descriptors((run == work_listeners ? 1 : 2) * (rlim_t)most + 64);
     server_find(options.server);
     net_begin();
     run();

@@ -52,6 +52,7 @@ struct tunnel *tunnel_start(void) {
     tunnel->active = true;
     tunnel->joined = tunnel->closing = false;
     tunnel->step = tunnel->resumed = 0;
+    tunnel->listens = work->listens;
     tunnel->started = nanoseconds();
     snprintf(tunnel->id, sizeof tunnel->id, "%016llX%016llX", (unsigned long long)chance(),
              (unsigned long long)chance());
@@ -105,7 +106,7 @@ static void say_close(struct end *end) {
 void tunnel_close(struct tunnel *tunnel) {
     if (tunnel->closing) return;
     tunnel->closing = true;
-    say_close(&tunnel->client);
+    say_close(tunnel->listens ? &tunnel->phone : &tunnel->client);
 }
 
 void end_connected(struct end *end) {
@@ -124,10 +125,14 @@ size_t end_arrived(struct end *end, const uint8_t *data, size_t length) {
 
 void end_open(struct end *end) {
     struct tunnel *tunnel = end->tunnel;
-    if (end->phone) {
+    if (tunnel->listens) return;
+    if (end->phone)
         end_connect(&tunnel->client);
-        return;
-    }
+    else
+        tunnel_joined(tunnel);
+}
+
+void tunnel_joined(struct tunnel *tunnel) {
     tunnel->joined = true;
     counts.opening--;
     counts.joined++;
@@ -138,6 +143,7 @@ void end_message(struct end *end, int opcode, const uint8_t *data, size_t length
     struct tunnel *tunnel = end->tunnel;
     switch (opcode) {
     case PING:
+        counts.pings++;
         websocket_send(end, PONG, data, length);
         return;
     case PONG:
@@ -153,6 +159,10 @@ void end_message(struct end *end, int opcode, const uint8_t *data, size_t length
         return;
     }
     case BINARY: {
+        if (tunnel->listens) {
+            listener_message(end, data, length);
+            return;
+        }
         const struct end *sender = other_end(end);
         uint32_t number = end->received++;
         if (number >= sender->sent || length != (size_t)work->size(sender, number) ||

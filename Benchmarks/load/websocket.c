@@ -7,10 +7,12 @@
 #include <string.h>
 #include <strings.h>
 
+static const char *protocol(const struct end *end) { return end->tunnel->listens ? LISTEN_PROTOCOL : "fido.cable"; }
+
 static const char *name(const struct end *end) { return end->phone ? "phone" : "client"; }
 
 // Chromium's request for a tunnel.
-static const char request[] = "GET /cable/%s%s%s/%s HTTP/1.1\r\n"
+static const char request[] = "GET /cable/%s/%s HTTP/1.1\r\n"
                               "Host: localhost:%d\r\n"
                               "Connection: Upgrade\r\n"
                               "Pragma: no-cache\r\n"
@@ -24,7 +26,7 @@ static const char request[] = "GET /cable/%s%s%s/%s HTTP/1.1\r\n"
                               "Accept-Language: en-US,en;q=0.9\r\n"
                               "Sec-WebSocket-Key: %s\r\n"
                               "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n"
-                              "Sec-WebSocket-Protocol: fido.cable\r\n"
+                              "Sec-WebSocket-Protocol: %s\r\n"
                               "\r\n";
 
 void websocket_ask(struct end *end) {
@@ -35,9 +37,14 @@ void websocket_ask(struct end *end) {
     int length = snprintf(joined, sizeof joined, "%s258EAFA5-E914-47DA-95CA-C5AB0DC85B11", encoded);
     SHA1((uint8_t *)joined, (size_t)length, hash);
     EVP_EncodeBlock((uint8_t *)end->accept, hash, sizeof hash);
-    const struct tunnel *tunnel = end->tunnel;
-    length = snprintf(head, sizeof head, request, end->phone ? "new" : "connect", end->phone ? "" : "/",
-                      end->phone ? "" : tunnel->routing, tunnel->id, options.port, options.port, encoded);
+    struct tunnel *tunnel = end->tunnel;
+    char last[64];
+    if (tunnel->listens)
+        listener_contact(tunnel, last);
+    else
+        snprintf(last, sizeof last, "%s%s%s", end->phone ? "" : tunnel->routing, end->phone ? "" : "/", tunnel->id);
+    const char *path = tunnel->listens ? "listen" : end->phone ? "new" : "connect";
+    length = snprintf(head, sizeof head, request, path, last, options.port, options.port, encoded, protocol(end));
     end->state = UPGRADING;
     end_send(end, head, (size_t)length);
 }
@@ -78,11 +85,11 @@ size_t websocket_answer(struct end *end, const uint8_t *data, size_t length) {
         return 0;
     }
     if (!header_is(head, "Sec-WebSocket-Accept", end->accept) ||
-        !header_is(head, "Sec-WebSocket-Protocol", "fido.cable") || strcasestr(head, "\r\nSec-WebSocket-Extensions:")) {
+        !header_is(head, "Sec-WebSocket-Protocol", protocol(end)) || strcasestr(head, "\r\nSec-WebSocket-Extensions:")) {
         tunnel_fail(tunnel, "%s: unexpected response to the upgrade", name(end));
         return 0;
     }
-    if (end->phone) {
+    if (end->phone && !tunnel->listens) {
         size_t routing_length = 0;
         const char *routing = header(head, "X-caBLE-Routing-ID", &routing_length);
         if (!routing || routing_length == 0 || routing_length >= sizeof tunnel->routing) {
