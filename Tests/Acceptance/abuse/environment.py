@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 
+from harness.contact import HOST
 from harness.relay_process import NODE, Certificates, Relay
 from load import Load
 
@@ -28,7 +29,7 @@ class TestEnvironment:
             await relay.listens()
 
     def _make(self, name, *options, **more):
-        relay = Relay(name, self.program, self.folder, "--node", str(NODE), *options, **more)
+        relay = Relay(name, self.program, self.folder, "--node", str(NODE), "--contact-host", HOST, *options, **more)
         self._relays.append(relay)
         return relay
 

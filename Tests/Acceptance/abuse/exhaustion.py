@@ -9,10 +9,10 @@ import secrets
 import time
 
 from harness.async_waiting import at_once, require, standstill, within
+from harness.websocket import HungUp, Line, Refused, frame, request
 from load import PATIENCE
 from pressure import MIB, standstill_gauge
 from tunnels import close_all, converse_all, join_all, open_live, open_waiting, still_works
-from websocket import HungUp, Line, Refused, frame, request
 
 # Each source has as many connections as the relay's --source-open permits: both ends of half as many tunnels.
 SOURCES, PER_SOURCE = 24, 64

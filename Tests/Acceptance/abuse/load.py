@@ -8,7 +8,7 @@ import ssl
 import struct
 
 from harness.async_waiting import Failed, within
-from websocket import End, HungUp, Line, Refused, request
+from harness.websocket import End, HungUp, Line, Refused, request
 
 # Seconds for a response, on a machine that is busy.
 PATIENCE = 30
@@ -115,6 +115,13 @@ class Load:
         if first:
             line.write(first)
         return line
+
+    def opener(self, door, **options):
+        """Returns a function of a protocol factory and of the first bytes to send, as harness.contact needs it."""
+        async def connect(make, first):
+            return await self.connect(make, door, first=first, **options)
+
+        return connect
 
     async def line(self, door, **options):
         return await self.connect(Line, door, **options)

@@ -11,7 +11,7 @@ from harness.relay_process import put
 from load import PATIENCE
 from tunnels import (SIZES, close_all, converse_all, join_all, none_ended, open_live, open_waiting, still_works)
 from harness.async_waiting import Failed, at_once, require, until, within
-from websocket import HungUp, Refused
+from harness.websocket import HungUp, Refused
 
 LIVE, WAITING = 200, 50
 

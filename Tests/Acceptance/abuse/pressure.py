@@ -6,9 +6,9 @@ import secrets
 import time
 
 from harness.async_waiting import at_once, require, standstill, until, within
+from harness.websocket import PING, frame
 from load import PATIENCE
 from tunnels import close_all, converse_all, join_all, none_ended, open_live, open_waiting
-from websocket import PING, frame
 
 MIB = 1 << 20
 # Bytes that each flooding authenticator sends; more than windows and sockets can buffer.

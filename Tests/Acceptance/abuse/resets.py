@@ -5,9 +5,9 @@ import secrets
 import time
 
 from harness.async_waiting import Failed, at_once, require, standstill, until, within
+from harness.websocket import BINARY, CLOSE, Refused, frame, frame_head, request
 from load import PATIENCE, proxy_header
 from tunnels import open_live, open_waiting
-from websocket import BINARY, CLOSE, Refused, frame, frame_head, request
 
 EACH = 20
 # The sweep runs every second; an RST is detected at once, so the rest is for the load.

@@ -8,9 +8,9 @@ import secrets
 import time
 
 from harness.async_waiting import at_once, require, until, within
+from harness.websocket import HungUp, Refused, request
 from load import PATIENCE, proxy_header
 from tunnels import close_all, converse_all, none_ended, open_live, still_works
-from websocket import HungUp, Refused, request
 
 # Defaults of the relay.
 HEAD_TIME = 5
@@ -89,7 +89,7 @@ async def odd_requests(env):
     contact = secrets.token_urlsafe(16)
     load.secrets.add(contact)
     odd = (
-        (request("/"), 404), (request(f"/cable/contact/{contact}"), 404), (request("/cable/new/abc"), 400),
+        (request("/"), 404), (request(f"/cable/contact/{contact}"), 400), (request("/cable/new/abc"), 400),
         (request(f"/cable/connect/fade00/{tunnel}"), 404), (request(f"/cable/connect/fade/{tunnel}"), 400),
         (good.replace(b"GET", b"POST"), 405), (good.replace(b"Upgrade: websocket\r\n", b""), 426),
         (good.replace(b"fido.cable", b"chat"), 400), (good.replace(b"Version: 13", b"Version: 8"), 426),

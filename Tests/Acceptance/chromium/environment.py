@@ -42,7 +42,8 @@ class ChromiumEnvironment(TestEnvironment):
         self.site = RelyingParty(website.origin, self.folder.path("site.jsonl"))
         self.phone = Phone(self._programs, self.folder, self.radio, self.relay, certificates, HOST, DOMAIN)
         began = time.monotonic()
-        self.browser = self.keep(Browser(self.folder, self.screen, self.radio, HOST, self.relay.port, self.waiting))
+        self.browser = self.keep(Browser(self.folder, self.screen, self.radio.address,
+                                         {f"{HOST}:443": f"127.0.0.1:{self.relay.port}"}, self.waiting))
         self.browser.tab.open(self.site.address)
         self.radio.until_browser_knows()
         self.seconds_to_browser = time.monotonic() - began

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Three relay nodes behind a real HAProxy: in use, flooded, one drained, one killed; and one behind nginx, flooded.
+"""Three relay nodes behind a real HAProxy: in use, with linked phones, flooded, one drained, one killed; and one behind
+nginx, flooded.
 
 See ../README.md; scripts/cluster starts this program with its dependencies. Sockets and relays are those of ../abuse.
 """
@@ -18,6 +19,7 @@ from harness.command import Arguments, count
 from harness.relay_process import Certificates
 from load import Load, raise_descriptor_limit
 import privacy
+from contacts import contacts, node_lost, node_returns
 from steps import ceremonies, drain, flood, flood_nginx, kill, unauthenticated
 
 TOOLS = ("haproxy", "nginx", "openssl", "setpriv")
@@ -46,19 +48,19 @@ class Cluster:
     def __init__(self, program, folder):
         self.load = Load()
         self.folder = folder
-        self._program = program
+        self.program = program
         self._certificates = Certificates(folder, 1)
         self.nodes = []
-        self.balancer = self.nginx = self._behind_nginx = None
+        self.balancer = self.nginx = self._behind_nginx = self.phones = None
 
     async def begin(self):
         for number in range(1, NODES + 1):
-            self.nodes.append(Node(number, self._program, self.folder))
+            self.nodes.append(Node(number, self.program, self.folder))
         for node in self.nodes:
             await node.listens()
         self.balancer = HAProxy(self.nodes, self._certificates, self.folder)
         await self.balancer.serves(self.load)
-        self._behind_nginx = Node(1, self._program, self.folder, name="behind-nginx", proxied=False)
+        self._behind_nginx = Node(1, self.program, self.folder, name="behind-nginx", proxied=False)
         self.nginx = Nginx(await self._behind_nginx.listens(), self._certificates, self.folder)
         return f"{NODES} nodes behind haproxy, one behind nginx"
 
@@ -76,6 +78,8 @@ class Cluster:
         return f"the last node empty, exit 0; {lines} log lines of {tunnels} tunnels contain no address and no ID"
 
     def kill(self):
+        if self.phones:
+            self.phones.end()
         for process in filter(None, (self.balancer, self.nginx, self._behind_nginx, *self.nodes)):
             process.kill()
 
@@ -84,7 +88,9 @@ async def run(options, program, folder):
     """Runs the steps in order until the first failure. Returns True if all passed."""
     cluster = Cluster(program, folder)
     steps = (("start", cluster.begin), ("ceremonies", lambda: ceremonies(cluster, options.tunnels)),
-             ("unauthenticated", lambda: unauthenticated(cluster)), ("flood", lambda: flood(cluster)),
+             ("unauthenticated", lambda: unauthenticated(cluster)), ("contacts", lambda: contacts(cluster)),
+             ("node-lost", lambda: node_lost(cluster)), ("node-returns", lambda: node_returns(cluster)),
+             ("flood", lambda: flood(cluster)),
              ("flood-nginx", lambda: flood_nginx(cluster)), ("drain", lambda: drain(cluster)),
              ("kill", lambda: kill(cluster)), ("end", cluster.end))
     passed = 0

@@ -7,20 +7,23 @@ import socket
 from pathlib import Path
 
 from harness.async_waiting import Failed, require, until
+from harness.contact import HOST
 from harness.relay_process import Process, Relay, without_settings
 
 DEPLOY = Path(__file__).resolve().parents[3] / "deploy"
 # Connections, both ends of each tunnel; HAProxy needs twice as many descriptors.
 CONNECTIONS = 4000
+# Maximum lifetime of a linked phone's connection in seconds, short, because phones return to a node after it.
+LISTENER_LIFETIME = 20
 
 
 class Node(Relay):
     """A relay with a node number, behind a balancer."""
 
-    def __init__(self, number, program, folder, name="node", proxied=True):
+    def __init__(self, number, program, folder, name="node", proxied=True, **more):
         self.number = number
         super().__init__(f"{name}-{number}", program, folder, "--cluster", "--node", str(number), "--drain-grace", "60",
-                         proxied=proxied)
+                         "--contact-host", HOST, "--listener-lifetime", str(LISTENER_LIFETIME), proxied=proxied, **more)
 
 
 class Balancer(Process):

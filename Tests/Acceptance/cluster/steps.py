@@ -7,9 +7,9 @@ import time
 
 from balancer import by_node, node_of, setting
 from harness.async_waiting import Failed, at_once, require, until, within
+from harness.websocket import HungUp, Refused, request
 from load import PATIENCE
 from tunnels import Tunnel, close_all, converse_all, join_all, none_ended, open_live, open_waiting
-from websocket import HungUp, Refused, request
 
 # Tunnels of each kind, on all nodes together, that are open during a step.
 STANDING = 90
@@ -122,7 +122,7 @@ async def unauthenticated(cluster):
     tunnel = load.tunnel_id()
     for path, wanted in (("/", 404), ("/metrics", 404), ("/readyz", 404), (f"/cable/connect/00ff00/{tunnel}", 404),
                          (f"/cable/connect/000100/{tunnel}", 404), (f"/cable/connect/0001/{tunnel}", 400),
-                         ("/cable/new/abc", 400), (f"/cable/contact/{load.secret()}", 404)):
+                         ("/cable/new/abc", 400), (f"/cable/contact/{load.secret()}", 400)):
         await _is_closed_after(load, door, path, wanted)
     return "unknown nodes, unknown tunnels, unknown paths: 404; malformed IDs: 400; each connection closed"
 

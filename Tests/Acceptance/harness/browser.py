@@ -40,6 +40,12 @@ class Tab:
         # A new window has the focus in its address bar, and a page without focus may not request credentials.
         self.show()
 
+    def go(self, address):
+        """Opens a page that is not the site's."""
+        self._tools.call("Page.navigate", self._session, url=address)
+        self._waiting.until(f"the page {address} to load", lambda: self._tools.call(
+            "Runtime.evaluate", self._session, expression="document.readyState")["result"]["value"] == "complete", 120)
+
     def show(self):
         """Brings the tab to the front."""
         self._tools.call("Page.bringToFront", self._session)
@@ -58,6 +64,10 @@ class Tab:
                          expression=f"void perform({json.dumps(ceremony)}, {json.dumps(options)})")
         self.wait_for("asking", "the page to be in front and to request a credential", 120)
 
+    def evaluate(self, text):
+        """Evaluates a script as one of the page."""
+        self._tools.call("Runtime.evaluate", self._session, expression=text)
+
     def heard(self):
         """Returns new messages of the page as a list of dictionaries with an `event`."""
         return [json.loads(event["payload"])
@@ -70,9 +80,13 @@ class Tab:
 
 
 class Browser:
-    """One Chromium with a tab. The states of its dialogs come from Chromium's log."""
+    """One Chromium with a tab. The states of its dialogs come from Chromium's log.
 
-    def __init__(self, folder, screen, radio, relay_host, relay_port, waiting):
+    `bus` is the address of the system's bus. `hosts` has the address of each name that Chromium may resolve. `command`
+    runs Chromium, with further `variables`.
+    """
+
+    def __init__(self, folder, screen, bus, hosts, waiting, command=(), variables=None):
         self._waiting = waiting
         self._tools = None
         commands, to_browser = _pipe()
@@ -80,10 +94,10 @@ class Browser:
         try:
             self.program = Program(
                 "chromium",
-                ["bash", "-c", PLUMBING, "chromium", commands, answers, "chromium",
-                 *self._flags(folder, relay_host, relay_port), "about:blank"],
+                ["bash", "-c", PLUMBING, "chromium", commands, answers, *command, "chromium",
+                 *self._flags(folder, hosts), "about:blank"],
                 log=folder.path("chromium.log"), pass_fds=(commands, answers),
-                environment={**screen.environment, "DBUS_SYSTEM_BUS_ADDRESS": radio.address})
+                environment={**screen.environment, "DBUS_SYSTEM_BUS_ADDRESS": bus, **(variables or {})})
         finally:
             os.close(commands)
             os.close(answers)
@@ -97,7 +111,8 @@ class Browser:
             raise
 
     @staticmethod
-    def _flags(folder, relay_host, relay_port):
+    def _flags(folder, hosts):
+        mapped = "".join(f"MAP {name} {address}," for name, address in hosts.items())
         return [
             # Chromium's sandbox does not work for root.
             *(["--no-sandbox"] if os.geteuid() == 0 else []),
@@ -106,9 +121,9 @@ class Browser:
             "--no-first-run", "--no-default-browser-check", "--password-store=basic", "--lang=en-US",
             "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
             "--window-position=20,20", "--window-size=1200,900",
-            # The relay's name is mapped to our relay; localhost stays itself; no other name resolves.
+            # localhost stays itself.
             "--no-proxy-server",
-            f"--host-resolver-rules=MAP {relay_host}:443 127.0.0.1:{relay_port},MAP * ~NOTFOUND,EXCLUDE localhost",
+            f"--host-resolver-rules={mapped}MAP * ~NOTFOUND,EXCLUDE localhost",
             "--enable-logging=stderr", "--vmodule=device_event_log*=2,*fido*=2,*cable*=2,*bluez*=1",
         ]
 
@@ -124,6 +139,10 @@ class Browser:
     def steps(self):
         """Names of the dialog's states so far, as Chromium logs them."""
         return STEP.findall(self.program.said())
+
+    def errors(self):
+        """Returns the number of errors that security keys have returned."""
+        return self.program.said().count("(CTAP2 error code ")
 
     def stop(self):
         complaints = self.program.stop(ask=self._ask if self._tools else None)

@@ -48,6 +48,10 @@ class Certificates:
         """Adds only the authority to the NSS database that Chromium reads besides its own list."""
         database = Path(home) / ".pki" / "nssdb"
         database.mkdir(parents=True)
+        self.trust_in(database, environment)
+
+    def trust_in(self, database, environment):
+        """Adds only the authority to a new NSS database, which is a folder."""
         at = ["-d", f"sql:{database}"]
         brief(["certutil", *at, "-N", "--empty-password"], environment=environment)
         brief(["certutil", *at, "-A", "-t", "C,,", "-n", "hybrid acceptance test", "-i", str(self.authority)],

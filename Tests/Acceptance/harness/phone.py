@@ -44,17 +44,17 @@ class Phone:
         self._command = [
             programs.auth, "scan", "--vault", self._vault, "--tunnel-domain", domain, "--adapter", "hci1",
             "--pinentry", pinentry, "--cacert", certificates.authority,
-            "--connect-to", f"{host}:443:127.0.0.1:{relay.port}", "--timeout", "300", "-"]
+            "--connect-to", f"{host}:443:127.0.0.1:{relay.port}", "--timeout", "300"]
         # Limits the wait for the client. If the script keeps the client away, the wait is short.
         self._scripted = [
             programs.lab, "phone", "--tunnel-domain", domain, "--adapter", "hci1", "--cacert", certificates.authority,
             "--connect-to", f"{host}:443:127.0.0.1:{relay.port}", "--timeout", "60", "--script"]
 
-    def scan(self, code, person, name):
+    def scan(self, code, person, name, options=()):
         """Starts hybrid-auth with the text of a code on its standard input."""
         return Program(
-            "hybrid-auth", self._command, log=self._folder.path(f"phone-{name}.log"), text=code + "\n",
-            environment={**self._environment, "PERSON_PIN": person.pin, "PERSON_ANSWER": person.answer,
+            "hybrid-auth", [*self._command, *options, "-"], log=self._folder.path(f"phone-{name}.log"),
+            text=code + "\n", environment={**self._environment, "PERSON_PIN": person.pin, "PERSON_ANSWER": person.answer,
                          "PERSON_MAY": str(person.permission or "")})
 
     def play(self, code, script, name):

@@ -21,7 +21,7 @@ class Prompts:
         """The number of prompts so far."""
         return len(list(self._folder.glob("*.jsonl")))
 
-    def next(self, state="scan", program=None):
+    def next(self, state="scan", program=None, seconds=60):
         """Waits for a prompt in a state that has not been returned before; fails if the program ends meanwhile."""
         def look():
             if program and program.status is not None:
@@ -29,7 +29,7 @@ class Prompts:
             new = (Prompt(path) for path in self._folder.glob("*.jsonl") if path.stem not in self._returned)
             return next((prompt for prompt in new if state in prompt.states), None)
 
-        prompt = self._waiting.until(f"a prompt in the state {state}", look, 60)
+        prompt = self._waiting.until(f"a prompt in the state {state}", look, seconds)
         self._returned.add(prompt.name)
         return prompt
 

@@ -13,10 +13,10 @@ HOST = "cable.wufkweyy3uaxb.com"
 class Relay:
     """`hybrid-relay serve` on a port of the loopback interface that the system chooses."""
 
-    def __init__(self, programs, folder, certificates, waiting):
+    def __init__(self, programs, folder, certificates, waiting, options=()):
         self._waiting = waiting
         self._command = [programs.relay, "serve", "--tls-cert", certificates.relay, "--tls-key",
-                         certificates.relay_key, "--listen"]
+                         certificates.relay_key, *options, "--listen"]
         self._folder = folder
         self.port = 0
         self.start()

@@ -13,7 +13,7 @@ from harness.programs import Program
 
 # Gauges that are 0 when no tunnel and no connection is left.
 GAUGES = ("hybrid_relay_tunnels_open", "hybrid_relay_tunnels_waiting", "hybrid_relay_connections_open",
-          "hybrid_relay_buffered_bytes")
+          "hybrid_relay_buffered_bytes", "hybrid_relay_listeners", "hybrid_relay_contacts_held")
 # The first byte of each routing ID is the node number; no decimal number in a log begins like that.
 NODE = 0xFADE
 
@@ -106,12 +106,15 @@ class Process(Program):
 
 
 class Relay(Process):
-    """`hybrid-relay serve` with an admin listener, on ports that the system chooses."""
+    """`hybrid-relay serve` with an admin listener, on ports that the system chooses, or on those of another relay that
+    has ended.
+    """
 
     #: Loopback peers have no source.
     counts_peers = False
 
-    def __init__(self, name, program, folder, *options, certificates=None, pair=0, before=(), proxied=False):
+    def __init__(self, name, program, folder, *options, certificates=None, pair=0, before=(), proxied=False,
+                 replaces=None):
         self.tls, self.is_proxied = certificates.trust if certificates else None, proxied
         self.certificate, self.key = folder / f"{name}-certificate.pem", folder / f"{name}-key.pem"
         if certificates:
@@ -122,12 +125,13 @@ class Relay(Process):
             options = ("--plaintext", *options)
         if proxied:
             options = ("--proxy-protocol-from", "127.0.0.1/32", *options)
+        ports = (replaces.address[1], replaces.admin[1]) if replaces else (0, 0)
         # A settings file of this machine must have no effect.
         (folder / "nothing.env").touch()
         self.address = self.admin = None
         self._last_metrics = folder / f"{name}.metrics"
         super().__init__(name, [*before, program, "serve", "--config", folder / "nothing.env", "--listen",
-                                "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", *options], folder)
+                                f"127.0.0.1:{ports[0]}", "--admin-listen", f"127.0.0.1:{ports[1]}", *options], folder)
 
     async def listens(self):
         """Waits until the relay listens, and reads its ports."""

@@ -75,7 +75,7 @@ def keyboard(env, name):
         prompt.send(REQUEST, state("use-phone"))
         prompt.until_named("push button", "Use Phone")
         prompt.press_until_answers("Return", "proceed")
-        prompt.send(state("contacting-phone"))
+        prompt.send(state("contacting"))
         prompt.until_named("push button", "Show a Code")
         prompt.press_until_answers("Return", "proceed", "show-code")
         prompt.send(*SCAN)

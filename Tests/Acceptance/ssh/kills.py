@@ -50,7 +50,7 @@ class Login:
         except OSError:
             return None
         # Those of Dispatch, which it opens at any time.
-        descriptors = sorted(link for link in links if link not in ("anon_inode:[eventpoll]", "anon_inode:[timerfd]"))
+        descriptors = sorted(link for link in links if not link.startswith("anon_inode:"))
         folders = (self.env.folder.sockets, self.env.folder.scratch / "state")
         return descriptors, children, sorted(str(path) for folder in folders for path in folder.rglob("*"))
 
@@ -77,7 +77,7 @@ def answer(login):
     """The phone has sent its answer, and the ceremony, which is stopped, has not read it."""
     permission = login.env.folder.scratch / f"permission-{login.prompt.name}"
     login.phone = login.env.scan(login.prompt, Person(permission=permission))
-    login.env.waiting.until("the state confirm", lambda: "confirm" in login.prompt.states, 60)
+    login.env.waiting.until("the request", lambda: "asks for a sign-in" in login.phone.said(), 60)
     os.kill(login.ceremony, signal.SIGSTOP)
     login.env.waiting.until("the ceremony to stop", lambda: is_stopped(login.ceremony), 60)
     permission.touch()

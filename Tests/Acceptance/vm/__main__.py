@@ -20,7 +20,7 @@ from pathlib import Path
 from failure import Unavailable
 from harness.command import REPOSITORY, UNAVAILABLE, Arguments, names_of
 from harness.waiting import Interrupted
-from image import SUITES, Image
+from image import KINDS, SUITES, Image
 from judge import Judge
 from machine import EMULATOR, Machine
 
@@ -30,6 +30,9 @@ PROGRAMS = ("hybrid-relay", "hybrid-client", "hybrid-auth", "hybrid-uhid")
 ALONE = tuple(f"ble-{name}" for name in (
     "channel", "offline", "foreign-device", "on-the-air", "refused", "unasked", "gone", "blocked", "astray", "closed", "silent",
     "rubbish"))
+# Cases of inside/desktop_key.py, which share a guest with systemd.
+WITH_SYSTEMD = tuple(f"key-{name}" for name in (
+    "tools", "ssh", "pam", "two", "kill", "suspend", "switch", "seat1", "ping", "flood", "status", "hardening", "calls"))
 
 
 def arguments():
@@ -39,10 +42,13 @@ def arguments():
     parser.add_argument("--cases", metavar="A,B", help="run only these cases; `help` lists them")
     parser.add_argument("--cold", action="store_true", help="boot the guest instead of restoring its saved state")
     parser.add_argument("--prepare", action="store_true", help="build the guest and run nothing")
+    parser.add_argument("--guest", choices=KINDS, default="bluez",
+                        help="guest of --prepare and --run: bluez (small, without systemd) or desktop (with systemd and "
+                             "browsers); default bluez")
     parser.add_argument("--run", nargs=argparse.REMAINDER, metavar="COMMAND",
                         help="run this command as root in the guest instead, and exit with its status; our programs "
-                             "are in "
-                             "/mnt/programs, Tests is /mnt/tests, /mnt/results is the folder that is kept")
+                             "are in /mnt/programs, Tests is /mnt/tests, deploy is /mnt/deploy, /mnt/results is the folder "
+                             "that is kept")
     options = parser.parse_args()
     if options.run is not None and (not options.run or len(options.suite) > 1):
         parser.error("--run takes a command and one suite")
@@ -74,37 +80,40 @@ def alone(folder):
         yield
 
 
-def prepared(suite, machine_for):
+def prepared(suite, kind, machine_for):
     """Returns an image with the state after its boot, built now if necessary; prints the time for that."""
-    image = Image(cache(), suite)
+    image = Image(cache(), suite, kind)
     with alone(cache()):
         if not image.exists:
             begun = time.monotonic()
-            image.build(cache() / f"{suite}.log")
-            print(f"{suite}: built from Debian's packages in {time.monotonic() - begun:.0f} s", flush=True)
+            image.build(cache() / f"{suite}-{kind}.log")
+            print(f"{suite}, {kind}: built from Debian's packages in {time.monotonic() - begun:.0f} s", flush=True)
         if not machine_for(image).is_prepared:
             begun = time.monotonic()
             machine_for(image).prepare()
             size = sum(path.stat().st_blocks * 512 for path in image.folder.iterdir()) >> 20
-            print(f"{suite}: booted and saved in {time.monotonic() - begun:.0f} s; {size} MiB in {image.folder}",
+            print(f"{suite}, {kind}: booted and saved in {time.monotonic() - begun:.0f} s; {size} MiB in {image.folder}",
                   flush=True)
     return image
 
 
 def perform(suite, options, programs, results):
     """Runs the cases in one suite; returns its exit status, which includes rejected responses."""
-    def machine_for(image):
-        return Machine(image, programs, REPOSITORY / "Tests", results, options.cold)
+    def machine(kind):
+        def machine_for(image):
+            return Machine(image, programs, REPOSITORY, results, options.cold)
 
-    image = prepared(suite, machine_for)
+        return machine_for(prepared(suite, kind, machine_for))
+
     if options.prepare:
+        machine(options.guest)
         return 0
     if options.run is not None:
-        with machine_for(image) as machine:
-            return machine.run(options.run, 3600)
+        with machine(options.guest) as guest:
+            return guest.run(options.run, 3600)
     begun, status = time.monotonic(), 0
-    for cases in guests(options.cases):
-        status = perform_inside(suite, cases, machine_for(image)) or status
+    for kind, cases in guests(options.cases):
+        status = perform_inside(suite, kind, cases, machine(kind)) or status
     if options.cases == "help":
         return status
     refused = judged(suite, results / "ceremonies.jsonl")
@@ -113,21 +122,25 @@ def perform(suite, options, programs, results):
 
 
 def guests(cases):
-    """Returns the groups of cases that run in one guest each: names, or None for all that share one."""
+    """Returns the groups of cases that run in one guest each: the kind of guest, and names or None for all of a kind."""
     if cases is None:
-        return [None, *ALONE]
+        return [("bluez", None), *(("bluez", name) for name in ALONE), ("desktop", None)]
     names = cases.split(",")
-    together = [name for name in names if name not in ALONE]
-    return [*([",".join(together)] if together else []), *(name for name in names if name in ALONE)]
+    groups = {"bluez": [], "desktop": []}
+    for name in names:
+        if name not in ALONE:
+            groups["desktop" if name in WITH_SYSTEMD else "bluez"].append(name)
+    return [*((kind, ",".join(together)) for kind, together in groups.items() if together),
+            *(("bluez", name) for name in names if name in ALONE)]
 
 
-def perform_inside(suite, cases, machine):
+def perform_inside(suite, kind, cases, machine):
     """Runs cases in a guest; returns the exit status."""
     begun = time.monotonic()
     with machine:
         if cases is None:
-            print(f"{suite}: up after {time.monotonic() - begun:.1f} s", flush=True)
-        chosen = [] if cases is None else ["--cases", cases]
+            print(f"{suite}, {kind}: up after {time.monotonic() - begun:.1f} s", flush=True)
+        chosen = ["--guest", kind] if cases is None else ["--cases", cases]
         return machine.run(["python3", "-B", "/mnt/tests/Acceptance/vm/inside", *chosen], 3600)
 
 

@@ -3,7 +3,7 @@
 
 mmdebstrap unpacks the packages of guest/packages with the host's configuration for Debian's archive. The suite's kernel
 is downloaded and unpacked, not installed: the guest needs only the modules of guest/modules, decompressed, because its
-processor is emulated and slow.
+processor is emulated and slow. The guest with systemd has the files of desktop besides.
 """
 import hashlib
 import os
@@ -12,13 +12,19 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 from failure import Unavailable
 
-GUEST = Path(__file__).with_name("guest")
+GUEST, DESKTOP, BROWSERS = (Path(__file__).with_name(name) for name in ("guest", "desktop", "browsers"))
 SUITES = {"trixie": "Debian 13, BlueZ 5.82", "bookworm": "Debian 12, BlueZ 5.66"}
-# The unprivileged user that runs everything.
-USER = "ada"
+# The unprivileged user that runs everything, and another one.
+USER, OTHER = "ada", "ben"
+# Units that would only cost time after each boot, or wait for a user.
+MASKED = ("apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer", "e2scrub_reap.service",
+          "fstrim.timer", "getty@tty1.service", "man-db.timer", "proc-sys-fs-binfmt_misc.automount",
+          "serial-getty@ttyS0.service", "ssh.service", "ssh.socket", "systemd-binfmt.service", "systemd-firstboot.service",
+          "systemd-pstore.service")
 # Run by mmdebstrap in the new root; the host's apt settings apply there.
 KERNEL_HOOK = r"""chroot "$1" sh -ec '
     kernel=$(apt-cache depends linux-image-amd64 | sed -n "s/.*Depends: \(linux-image-[0-9]\)/\1/p" | head -n 1)
@@ -28,6 +34,8 @@ KERNEL_HOOK = r"""chroot "$1" sh -ec '
     dpkg-deb -x linux-image-*.deb /kernel
     rm linux-image-*.deb
 '"""
+# Folders of the host, below /mnt.
+SHARES = ("programs", "tests", "deploy", "results")
 LEFT_OUT = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr/share/info/*",
             "/usr/lib/udev/hwdb.d/*")
 
@@ -37,20 +45,51 @@ def words(path):
     return [line.split() for line in path.read_text().splitlines() if line.strip() and not line.startswith("#")]
 
 
-def key(suite):
+class Kind(NamedTuple):
+    """A kind of guest."""
+
+    # Folders with its files; later ones replace files of earlier ones, and extend the lists of packages and modules.
+    folders: tuple
+    # The first program on the root disk, with an argument.
+    init: str
+    memory_mib: int
+    # The command that succeeds once the guest has booted.
+    ready: tuple
+
+    # MiB of translated code that QEMU keeps; browsers have much code.
+    code_mib: int = 256
+
+    def file(self, name):
+        return next(path for folder in reversed(self.folders) if (path := folder / name).exists())
+
+    def listed(self, name):
+        return [line for folder in self.folders if (folder / name).exists() for line in words(folder / name)]
+
+
+KINDS = {
+    "bluez": Kind((GUEST,), "/bin/busybox init", 1024, ("true",)),
+    # The command waits for the end of the boot; failed units are named on the console.
+    "desktop": Kind((GUEST, DESKTOP), "/sbin/init", 3072, ("sh", "-c", "systemctl is-system-running --wait >/dev/null || {"
+                                                           " systemctl --failed --no-legend --plain >&2; false; }")),
+    "browsers": Kind((GUEST, BROWSERS), "/bin/busybox init", 3072, ("true",), 1024),
+}
+
+
+def key(suite, kind):
     """Returns a key of all inputs of the image except Debian's updates."""
     digest = hashlib.sha256(suite.encode())
-    for path in [Path(__file__), *sorted(GUEST.iterdir())]:
+    files = (path for folder in kind.folders for path in sorted(folder.rglob("*")) if path.is_file())
+    for path in [Path(__file__), *files]:
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 
 class Image:
-    """The files `kernel`, `initramfs` and `disk` in a folder of the cache."""
+    """The files `kernel`, `initramfs` and `disk` in a folder of the cache; `kind` is a name of KINDS."""
 
-    def __init__(self, cache, suite):
-        self.suite = suite
-        self.folder = Path(cache) / f"{suite}-{key(suite)}"
+    def __init__(self, cache, suite, kind="bluez"):
+        self.suite, self.name, self.kind = suite, kind, KINDS[kind]
+        self.folder = Path(cache) / f"{suite}-{kind}-{key(suite, self.kind)}"
         self.kernel, self.initramfs, self.disk = (self.folder / n for n in ("kernel", "initramfs", "disk"))
 
     @property
@@ -64,20 +103,21 @@ class Image:
         self.folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".new-", dir=self.folder.parent) as work:
             work = Path(work)
-            packages = [words[0] for words in words(GUEST / "packages")]
+            packages = [name for name, *_ in self.kind.listed("packages")]
             with open(work / "root.tar", "wb") as tar, open(log, "wb") as said:
                 done = subprocess.run(
                     ["mmdebstrap", "--variant=minbase", "--format=tar", f"--include={','.join(packages)}",
                      "--skip=cleanup/apt", "--dpkgopt=force-unsafe-io",
                      *(f"--dpkgopt=path-exclude={path}" for path in LEFT_OUT),
-                     f"--customize-hook=chroot \"$1\" useradd --create-home --shell /bin/bash {USER}",
+                     *(f"--customize-hook=chroot \"$1\" useradd --create-home --shell /bin/bash {user}"
+                       for user in (USER, OTHER)),
                      f"--customize-hook={KERNEL_HOOK}", self.suite, "-"],
                     stdin=subprocess.DEVNULL, stdout=tar, stderr=said, check=False)
                 if done.returncode:
                     raise Unavailable(f"mmdebstrap could not build a root of {self.suite}; see {log}")
                 # Without root, root's files exist only within one run of fakeroot, so a single program does everything.
                 pretend = [] if os.geteuid() == 0 else ["fakeroot", "--"]
-                done = subprocess.run([*pretend, sys.executable, __file__, str(work)], stdin=subprocess.DEVNULL,
+                done = subprocess.run([*pretend, sys.executable, __file__, str(work), self.name], stdin=subprocess.DEVNULL,
                                       stdout=said, stderr=said, check=False)
                 if done.returncode:
                     raise Unavailable(f"the disk of {self.suite} could not be built; see {log}")
@@ -128,7 +168,27 @@ class Kernel:
         return [self._modules / name for name in ("modules.order", "modules.builtin", "modules.builtin.modinfo")]
 
 
-def assemble(work):
+def add_units(root, folder):
+    """Adds the units of a folder to a root with systemd, enabled, and masks those that the guest does not need."""
+    system = root / "etc" / "systemd" / "system"
+    wanted = system / "multi-user.target.wants"
+    wanted.mkdir(parents=True, exist_ok=True)
+    for unit in folder.glob("*.service"):
+        shutil.copy(unit, system)
+        (wanted / unit.name).symlink_to(f"../{unit.name}")
+    for drop_in in folder.glob("*.conf"):
+        (system / f"{drop_in.stem}.d").mkdir()
+        shutil.copy(drop_in, system / f"{drop_in.stem}.d" / "guest.conf")
+    for unit in MASKED:
+        (system / unit).unlink(missing_ok=True)
+        (system / unit).symlink_to("/dev/null")
+    # A machine ID, so that no boot is the first one.
+    (root / "etc" / "machine-id").write_text("0123456789abcdef0123456789abcdef\n")
+    (root / "etc" / "hostname").write_text("guest\n")
+    (root / "etc" / "hosts").write_text("127.0.0.1 localhost guest\n")
+
+
+def assemble(work, kind):
     """Builds the three files from the root that mmdebstrap has packed; runs as root or under fakeroot."""
     root, image = work / "root", work / "image"
     root.mkdir()
@@ -137,7 +197,7 @@ def assemble(work):
     (root / "kernel").rename(work / "kernel")
     kernel = Kernel(work / "kernel")
     shutil.copyfile(kernel.file, image / "kernel")
-    modules = words(GUEST / "modules")
+    modules = kind.listed("modules")
 
     at = root / "usr" / "lib" / "modules" / kernel.version
     kernel.place(kernel.needed_for(name for name, *_ in modules), at)
@@ -147,11 +207,13 @@ def assemble(work):
     ours = root / "usr" / "lib" / "guest"
     ours.mkdir()
     for name in ("boot", "radios", "bluetoothd", "agent", "modules"):
-        shutil.copy(GUEST / name, ours / name)
+        shutil.copy(kind.file(name), ours / name)
     subprocess.run(["cc", "-O2", "-Wall", "-Werror", "-shared", "-fPIC", GUEST / "one-event.c", "-o",
                     ours / "one-event.so"], check=True)
     shutil.copyfile(GUEST / "inittab", root / "etc" / "inittab")
-    for name in ("programs", "tests", "results"):
+    if DESKTOP in kind.folders:
+        add_units(root, DESKTOP / "units")
+    for name in SHARES:
         (root / "mnt" / name).mkdir()
     shutil.rmtree(root / "var" / "lib" / "apt" / "lists", ignore_errors=True)
     shutil.rmtree(root / "var" / "cache" / "apt", ignore_errors=True)
@@ -161,6 +223,7 @@ def assemble(work):
     shutil.copy(root / "usr" / "bin" / "busybox", first / "bin" / "busybox")
     (first / "bin" / "sh").symlink_to("busybox")
     shutil.copy(GUEST / "init", first / "init")
+    (first / "program").write_text(f"{kind.init}\n")
     placed = kernel.place(kernel.needed_for(name for name, *mark in modules if mark), first / "modules", flat=True)
     (first / "modules" / "order").write_text("".join(f"{name}\n" for name in placed))
     names = "\n".join(str(path.relative_to(first)) for path in sorted(first.rglob("*")))
@@ -175,4 +238,4 @@ def assemble(work):
 
 
 if __name__ == "__main__":
-    assemble(Path(sys.argv[1]))
+    assemble(Path(sys.argv[1]), KINDS[sys.argv[2]])

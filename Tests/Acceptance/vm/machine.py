@@ -23,7 +23,6 @@ from harness.waiting import poll
 from qemu import Monitor
 
 EMULATOR = "qemu-system-x86_64"
-MEMORY_MIB = 1024
 # 141 is CMPXCHG16B: when emulated, it sometimes left wrong flags in the kernel, which then panicked. With it cleared
 # the kernel does not use it; programs still may.
 KERNEL_ARGUMENTS = ("console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off audit=0 apparmor=0 init_on_alloc=0 "
@@ -33,13 +32,15 @@ KERNEL_ARGUMENTS = ("console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off aud
 class Machine:
     """A guest that runs from `__enter__` to `__exit__`; everything that it writes outside `results` is lost then.
 
-    - `programs`, `tests`: folders of the host, read-only at /mnt/programs and /mnt/tests.
+    - `programs`, `tests`, `deploy`: folders of the host, read-only at /mnt/programs, /mnt/tests and /mnt/deploy;
+      the last two are those of `repository`.
     - `results`: a folder of the host, writable at /mnt/results.
     """
 
-    def __init__(self, image, programs, tests, results, cold=False):
+    def __init__(self, image, programs, repository, results, cold=False):
         self._image = image
-        self._shares = {"programs": programs, "tests": tests, "results": results}
+        self._shares = {"programs": programs, "tests": repository / "Tests", "deploy": repository / "deploy",
+                        "results": results}
         self._cold = cold
         self._folder = self._qemu = self._port = None
 
@@ -52,8 +53,9 @@ class Machine:
             shares += ["-fsdev", f"local,id={name},path={escaped},security_model=none,readonly={readonly}",
                        "-device", f"virtio-9p-pci,fsdev={name},mount_tag={name}"]
         return [
-            EMULATOR, "-accel", "tcg,thread=multi,tb-size=256", "-machine", "pc,usb=off", "-cpu", "max,la57=off",
-            "-smp", "2", "-m", str(MEMORY_MIB), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+            EMULATOR, "-accel", f"tcg,thread=multi,tb-size={self._image.kind.code_mib}", "-machine", "pc,usb=off", "-cpu",
+            "max,la57=off", "-smp", "2", "-m", str(self._image.kind.memory_mib), "-nodefaults", "-no-user-config", "-display",
+            "none", "-no-reboot",
             "-nic", "none", "-rtc", "base=utc", "-serial", f"file:{folder}/console",
             "-qmp", f"unix:{folder}/qmp,server=on,wait=off",
             # Notifies the guest's kernel of the restore, so that its random numbers are new each time.
@@ -78,7 +80,8 @@ class Machine:
         """Boots the guest and saves its state."""
         self._start([])
         try:
-            self.run(["true"])
+            if self.run(self._image.kind.ready):
+                raise Unavailable(f"the guest did not boot; its console ends: {self.console()}")
             self._hang_up()
             new = self._state.with_suffix(".new")
             Monitor(self._folder / "qmp", self._is_alive).save(f"cat > {shlex.quote(str(new))}")

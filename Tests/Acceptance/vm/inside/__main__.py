@@ -9,6 +9,7 @@ sys.path.append(str(Path(__file__).parents[2]))
 
 import ceremonies
 import channels
+import desktop_key
 from environment import RESULTS, TestEnvironment
 import faults
 import key_device
@@ -17,7 +18,9 @@ from harness.waiting import Failed, Interrupted, Signals
 
 TOGETHER = {**ceremonies.CASES, **faults.CASES, **namespaces.CASES, **key_device.CASES,
             **ceremonies.LAST}
-CASES = {**TOGETHER, **channels.CASES}
+# The cases that share a guest, by the kind of guest.
+GUESTS = {"bluez": TOGETHER, "desktop": desktop_key.CASES}
+CASES = {**TOGETHER, **channels.CASES, **desktop_key.CASES}
 USAGE = 64
 
 
@@ -51,7 +54,7 @@ def perform(env, name):
 
 
 def main(arguments):
-    names = list(TOGETHER)
+    names = list(GUESTS[arguments[1]]) if arguments[:1] == ["--guest"] else []
     if arguments[:1] == ["--cases"]:
         names = arguments[1].split(",")
     if names == ["help"]:

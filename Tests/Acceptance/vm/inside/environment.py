@@ -125,7 +125,7 @@ class TestEnvironment:
         self._programs = []
 
     @property
-    def _network(self):
+    def network(self):
         return ["--cacert", self._certificates.authority, "--connect-to", f"{HOST}:443:127.0.0.1:{self._relay.port}"]
 
     def client(self, registration=False, name="client", adapter="hci0", timeout=120, more=()):
@@ -140,7 +140,7 @@ class TestEnvironment:
         else:
             options = {"rpId": RP_ID, "challenge": challenge, "userVerification": "required"}
         command = [PROGRAMS / "hybrid-client", "show-qr", "--request", "-", "--origin", ORIGIN, "--print-url",
-                   "--json", "--adapter", adapter, "--timeout", timeout, *self._network, *more]
+                   "--json", "--adapter", adapter, "--timeout", timeout, *self.network, *more]
         client = ReportingProgram(self, name, command, json.dumps({"publicKey": options}))
         client.challenge, client.registration = challenge, registration
         self._programs.append(client)
@@ -154,7 +154,7 @@ class TestEnvironment:
         """Starts `hybrid-auth scan`, under the command `before` if it is not empty."""
         phone = ReportingProgram(self, name, [
             *before, PROGRAMS / "hybrid-auth", "scan", "--vault", self.folder / vault, "--tunnel-domain", DOMAIN,
-            "--pinentry", PINENTRY, "--json", "--adapter", adapter, "--timeout", timeout, *self._network, *more,
+            "--pinentry", PINENTRY, "--json", "--adapter", adapter, "--timeout", timeout, *self.network, *more,
             "-"],
             code + "\n")
         self._programs.append(phone)
@@ -163,7 +163,7 @@ class TestEnvironment:
     def doctor(self, before=()):
         """Returns the report of `hybrid-client doctor`, under the command `before` if it is not empty."""
         doctor = ReportingProgram(self, "doctor", [
-            *before, PROGRAMS / "hybrid-client", "doctor", "--json", "--timeout", "5", *self._network])
+            *before, PROGRAMS / "hybrid-client", "doctor", "--json", "--timeout", "5", *self.network])
         self._programs.append(doctor)
         doctor.ended()
         return json.loads(doctor.output.read_text(encoding="utf-8"))

@@ -3,6 +3,7 @@
 import os
 import select
 import socket
+import statistics
 import sys
 import time
 from contextlib import contextmanager
@@ -14,7 +15,8 @@ from harness.waiting import Failed
 
 ACCOUNT, OTHER = "_hybrid-uhid", "nobody"
 SOCKET, SEATS = Path("/run/hybrid-uhid/socket"), Path("/run/systemd/seats")
-CLIENT = Path(__file__).with_name("key_client.py")
+CLIENT, PLAIN = (Path(__file__).with_name(name) for name in ("key_client.py", "plain_key.py"))
+PINGS = 1000
 # Passes the socket like a service manager, then becomes the program under its account.
 LAUNCHER = """
 import os, socket, sys
@@ -174,51 +176,91 @@ def refused(env):
 def flood(env):
     """The number of reports that a program receives has a limit; the kernel may drop some of a flood."""
     with _service(env) as service:
-        client = service.client("flood")
-        with open(service.device(), "rb", buffering=0) as program:
-            client.write("\n")
-            begun, count, number = None, 0, -1
-            while number < 19_900:
-                if not select.select([program], [], [], 30)[0]:
-                    raise Failed(f"expected 20,000 reports; found {count}, up to {number}")
-                before, number = number, int.from_bytes(program.read(64)[8:12], "big")
-                begun, count = begun or time.monotonic(), count + 1
-                if number <= before:
-                    raise Failed(f"expected a report after {before}; found {number}")
-            seconds = time.monotonic() - begun
+        return flooded(env, service.client("flood"), service.device())
+
+
+def flooded(env, client, path):
+    """Reads a flood of a client from a device; returns a note."""
+    with open(path, "rb", buffering=0) as program:
+        client.write("\n")
+        begun, count, number = None, 0, -1
+        while number < 19_900:
+            env.waiting.until("a report", lambda: select.select([program], [], [], 0.5)[0], 30)
+            before, number = number, int.from_bytes(program.read(64)[8:12], "big")
+            begun, count = begun or time.monotonic(), count + 1
+            if number <= before:
+                raise Failed(f"expected a report after {before}; found {number}")
+        seconds = time.monotonic() - begun
     if seconds < number / 2_000 * 0.95:
         raise Failed(f"expected at most 2,000 reports a second; found {number} in {seconds:.2f} s")
     return f"{number} reports in {seconds:.1f} s, of which the program read {count}"
 
 
-def _ping(program, data):
-    """Sends a PING of 7,609 bytes, and expects the same answer."""
+class _Incomplete(Exception):
+    """Some reports of a message or of its answer were lost."""
+
+
+def _ping(program, data, patience):
+    """Sends a PING of 7,609 bytes, and expects the same answer; returns the seconds."""
     channel, rest = b"\1\2\3\4", data[57:]
     reports = [channel + b"\x81" + len(data).to_bytes(2, "big") + data[:57]]
-    reports += [channel + bytes([number]) + rest[59 * number:59 * (number + 1)] for number in range(128)]
-    for report in reports:
-        # The report number precedes each report.
-        os.write(program, b"\0" + report.ljust(64, b"\0"))
-    for number, report in enumerate(reports):
-        if not select.select([program], [], [], 30)[0]:
-            raise Failed(f"expected 129 reports; found {number}")
-        if os.read(program, 64) != report.ljust(64, b"\0"):
-            raise Failed(f"expected report {number} of the answer; found another")
+    reports += [(channel + bytes([number]) + rest[59 * number:59 * (number + 1)]).ljust(64, b"\0") for number in range(128)]
+    # The report number precedes each report.
+    written = [b"\0" + report for report in reports]
+    begun = time.monotonic()
+    for report in written:
+        os.write(program, report)
+    answer = []
+    while len(answer) < len(reports):
+        if not select.select([program], [], [], patience)[0]:
+            raise _Incomplete(f"expected {len(reports)} reports; found {len(answer)}")
+        answer.append(os.read(program, 64))
+    seconds = time.monotonic() - begun
+    if answer != reports:
+        raise _Incomplete("expected the same message; found another one")
+    return seconds
+
+
+def durations(path, count, patience):
+    """Returns the seconds of each PING that returned complete, of `count`."""
+    durations = []
+    program = os.open(path, os.O_RDWR)
+    try:
+        for _ in range(count):
+            try:
+                durations.append(_ping(program, os.urandom(7609), patience))
+            except _Incomplete:
+                # The rest of the answer, and then the next message begins anew.
+                while select.select([program], [], [], 0.5)[0]:
+                    os.read(program, 64)
+    finally:
+        os.close(program)
+    return durations
 
 
 def pings(env):
-    """A thousand of the longest messages in each direction."""
+    """A thousand of the longest messages in each direction, of which none is lost; a plain key is the measure."""
     with _service(env) as service:
         service.client("echo")
-        program = os.open(service.device(), os.O_RDWR)
-        try:
-            begun = time.monotonic()
-            for _ in range(1000):
-                _ping(program, os.urandom(7609))
-            seconds = time.monotonic() - begun
-        finally:
-            os.close(program)
-    return f"1,000 messages of 129 reports in {seconds:.0f} s"
+        ours = durations(service.device(), PINGS, 2)
+    # With the same priority, as it loses reports else.
+    plain = Program("plain key", ["chrt", "--rr", "1", sys.executable, "-B", PLAIN],
+                    log=env.results / f"{env.case}-plain.log", environment=dict(os.environ))
+    try:
+        env.waiting.until("a plain key", lambda: len(devices()) == 1, 30)
+        path = Path("/dev") / devices()[0]
+        env.waiting.until(str(path), path.exists, 30)
+        others = durations(path, PINGS // 10, 2)
+    finally:
+        plain.stop()
+    found = (f"{len(ours)} of {PINGS} messages of 129 reports came back, {1000 * statistics.median(ours or [0]):.0f} ms in "
+             f"the median; of a plain key {len(others)} of {PINGS // 10}, {1000 * statistics.median(others or [0]):.0f} ms")
+    if len(ours) < PINGS:
+        raise Failed(f"expected all messages to come back; found: {found}")
+    # A plain key that loses every message measures nothing.
+    if others and statistics.median(ours) > 2 * statistics.median(others):
+        raise Failed(f"expected at most twice the time of a plain key; found: {found}")
+    return found
 
 
 CASES = {"key-device": key_device, "key-device-refused": refused, "key-device-flood": flood, "key-device-pings": pings}

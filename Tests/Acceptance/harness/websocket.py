@@ -15,14 +15,16 @@ from harness.async_waiting import Failed
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 # A constant key, so that the response is known (RFC 6455 §1.3 has both).
 KEY, ACCEPT = "dGhlIHNhbXBsZSBub25jZQ==", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
+# Sub-protocol of the ends of a tunnel.
+TUNNEL = "fido.cable"
 
 
 class Refused(Failed):
-    """The relay responded with a status other than 101."""
+    """The relay responded with a status other than 101; `fields` are the header fields of the response."""
 
-    def __init__(self, status):
+    def __init__(self, status, fields=None):
         super().__init__(f"expected 101 from the relay; found {status}")
-        self.status = status
+        self.status, self.fields = status, fields or {}
 
 
 class HungUp(Failed):
@@ -32,12 +34,14 @@ class HungUp(Failed):
         super().__init__("expected a response; the connection ended first")
 
 
-def request(path, *, token=None):
-    """Returns the upgrade request for an end of a tunnel."""
-    authorization = f"Authorization: Bearer {token}\r\n" if token else ""
+def request(path, *, token=None, protocol=TUNNEL, fields=()):
+    """Returns the upgrade request for an end of a tunnel, or for another protocol."""
+    more = "".join(f"{name}: {value}\r\n" for name, value in fields)
+    if token:
+        more += f"Authorization: Bearer {token}\r\n"
     return (f"GET {path} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            f"Sec-WebSocket-Key: {KEY}\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: fido.cable\r\n"
-            f"{authorization}\r\n").encode()
+            f"Sec-WebSocket-Key: {KEY}\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: {protocol}\r\n"
+            f"{more}\r\n").encode()
 
 
 def masked(payload, mask):
@@ -132,8 +136,9 @@ class End(Line):
     Both directions are hashed, including message boundaries. With `keeps` set, receive() returns messages.
     """
 
-    def __init__(self, *, stalls=False, keeps=True):
+    def __init__(self, *, stalls=False, keeps=True, protocol=TUNNEL):
         super().__init__()
+        self._protocol = protocol
         self.answered = asyncio.get_running_loop().create_future()
         self.fields = {}
         self.sent = hashlib.sha256()
@@ -173,9 +178,9 @@ class End(Line):
         self.fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])}
         self._status = int(lines[0].split()[1])
         if self._status != 101:
-            self._answer(Refused(self._status))
+            self._answer(Refused(self._status, self.fields))
         elif self.fields.get("sec-websocket-accept") != ACCEPT or \
-                self.fields.get("sec-websocket-protocol") != "fido.cable":
+                self.fields.get("sec-websocket-protocol") != self._protocol:
             self._answer(Failed(f"expected all fields of the upgrade response; found {lines}"))
         else:
             rest = bytes(self.heard[end + 4:])
