@@ -21,6 +21,9 @@ import strict_yaml
 DEPLOY = pathlib.Path(__file__).resolve().parent.parent
 # The relay's defaults, by option.
 DEFAULTS = dict(re.findall(r"^#?HYBRID_(\w+)=(.*)$", (DEPLOY / "systemd/relay.env").read_text(encoding="utf-8"), re.M))
+# The longest lifetime of a connection, and the time that a contact waits for its phone, in seconds.
+LONGEST = max(int(DEFAULTS["MAX_LIFETIME"]), int(DEFAULTS["LISTENER_LIFETIME"]))
+CONTACT_HOLD = 8
 # The oldest version that labels pods with their ordinals, and the newest known one.
 VERSIONS = ("1.28", kubernetes_validate.latest_version())
 problems = []
@@ -174,7 +177,7 @@ def relay(objects: list) -> int:
     if headless["clusterIP"] != "None" or headless.get("publishNotReadyAddresses") is not True:
         problem("relay: its Service must be headless and publish addresses that are not ready")
     (balancer,) = [o for o in objects if o["kind"] == "Deployment"]
-    if balancer["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] <= int(DEFAULTS["MAX_LIFETIME"]):
+    if balancer["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] <= LONGEST:
         problem("haproxy: it is killed before its tunnels have ended")
     return workload["spec"]["replicas"]
 
@@ -202,13 +205,15 @@ def haproxy(objects: list, nodes: int, folder: pathlib.Path | None) -> None:
             problem(f"haproxy: {section} differs from deploy/haproxy/haproxy.cfg")
     if int(re.search(r"timeout tunnel (\d+)s", files["haproxy.cfg"]).group(1)) <= int(DEFAULTS["IDLE_TIMEOUT"]):
         problem("haproxy: it ends tunnels before the relay does")
-    if 60 * int(re.search(r"hard-stop-after (\d+)m", files["haproxy.cfg"]).group(1)) <= int(DEFAULTS["MAX_LIFETIME"]):
+    if 60 * int(re.search(r"hard-stop-after (\d+)m", files["haproxy.cfg"]).group(1)) <= LONGEST:
         problem("haproxy: a reload ends tunnels before their lifetime")
+    if int(re.search(r"timeout server (\d+)s", files["haproxy.cfg"]).group(1)) <= CONTACT_HOLD:
+        problem("haproxy: it ends contacts before the relay does")
     numbers = [f"{number:04x}" for number in range(nodes)]
     mapped = [line.split() for line in files["nodes.map"].splitlines() if not line.startswith("#")]
     if mapped != [[number, f"n{number}"] for number in numbers]:
         problem("haproxy: nodes.map does not name each replica once")
-    for backend in ("new", "connect"):
+    for backend in ("new", "connect", "linked"):
         text = files["haproxy.cfg"].split(f"backend {backend}\n")[1].split("\nbackend ")[0]
         servers = re.findall(r'server n(\w+) "relay-(\d+)\.', text)
         if servers != [(number, str(int(number, 16))) for number in numbers]:

@@ -173,22 +173,22 @@ _hybrid-auth() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    scan|setup|vault|passkeys|export|import|check-config|help)
+    scan|listen|links|setup|vault|passkeys|export|import|check-config|help)
         # Offer subcommand argument completions
         "_hybrid-auth_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'scan setup vault passkeys export import check-config help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'scan listen links setup vault passkeys export import check-config help' -- "${cur}"))
         ;;
     esac
 }
 
 _hybrid-auth_scan() {
     repeating_flags=()
-    non_repeating_flags=(--camera --screen --ble-channel --no-ble-channel --local-services --no-local-services --json --version -h --help)
+    non_repeating_flags=(--camera --screen --ble-channel --no-ble-channel --local-services --no-local-services --ask-to-link --no-ask-to-link --json --version -h --help)
     repeating_options=(--connect-to)
-    non_repeating_options=(--url --link --image --vault --tunnel-domain --pinentry --tunnel-token-file --cacert --adapter --timeout)
+    non_repeating_options=(--url --link --image --vault --tunnel-domain --pinentry --tunnel-token-file --cacert --adapter --link-as --timeout)
     __hybrid-auth_offer_flags_options 1
 
     # Offer option value completions
@@ -223,7 +223,111 @@ _hybrid-auth_scan() {
     '--adapter')
         return
         ;;
+    '--link-as')
+        return
+        ;;
     '--timeout')
+        return
+        ;;
+    esac
+}
+
+_hybrid-auth_listen() {
+    repeating_flags=()
+    non_repeating_flags=(--local-services --no-local-services --version -h --help)
+    repeating_options=(--connect-to)
+    non_repeating_options=(--adapter --tunnel-token-file --cacert --vault --pinentry)
+    __hybrid-auth_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--connect-to')
+        return
+        ;;
+    '--adapter')
+        return
+        ;;
+    '--tunnel-token-file')
+        return
+        ;;
+    '--cacert')
+        return
+        ;;
+    '--vault')
+        return
+        ;;
+    '--pinentry')
+        return
+        ;;
+    esac
+}
+
+_hybrid-auth_links() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __hybrid-auth_offer_flags_options 0
+
+    # Offer subcommand / subcommand argument completions
+    local -r subcommand="${unparsed_words[0]}"
+    unset 'unparsed_words[0]'
+    unparsed_words=("${unparsed_words[@]}")
+    case "${subcommand}" in
+    list|rename|unmute|forget)
+        # Offer subcommand argument completions
+        "_hybrid-auth_links_${subcommand}"
+        ;;
+    *)
+        # Offer subcommand completions
+        COMPREPLY+=($(compgen -W 'list rename unmute forget' -- "${cur}"))
+        ;;
+    esac
+}
+
+_hybrid-auth_links_list() {
+    repeating_flags=()
+    non_repeating_flags=(--json --version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __hybrid-auth_offer_flags_options 0
+}
+
+_hybrid-auth_links_rename() {
+    repeating_flags=()
+    non_repeating_flags=(--json --version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __hybrid-auth_offer_flags_options 2
+}
+
+_hybrid-auth_links_unmute() {
+    repeating_flags=()
+    non_repeating_flags=(--json --version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __hybrid-auth_offer_flags_options 1
+}
+
+_hybrid-auth_links_forget() {
+    repeating_flags=()
+    non_repeating_flags=(--json --version -h --help)
+    repeating_options=(--connect-to)
+    non_repeating_options=(--adapter --tunnel-token-file --cacert)
+    __hybrid-auth_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--connect-to')
+        return
+        ;;
+    '--adapter')
+        return
+        ;;
+    '--tunnel-token-file')
+        return
+        ;;
+    '--cacert')
         return
         ;;
     esac

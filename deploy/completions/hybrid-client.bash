@@ -173,22 +173,22 @@ _hybrid-client() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    show-qr|doctor|check-config|help)
+    show-qr|phones|doctor|check-config|help)
         # Offer subcommand argument completions
         "_hybrid-client_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'show-qr doctor check-config help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'show-qr phones doctor check-config help' -- "${cur}"))
         ;;
     esac
 }
 
 _hybrid-client_show-qr() {
     repeating_flags=()
-    non_repeating_flags=(--open --print-url --ble-channel --no-ble-channel --json --version -h --help)
+    non_repeating_flags=(--open --print-url --ble-channel --no-ble-channel --link --no-phones --json --version -h --help)
     repeating_options=(--connect-to)
-    non_repeating_options=(--request --origin --top-origin --qr-output --cacert --adapter --timeout)
+    non_repeating_options=(--request --origin --top-origin --qr-output --cacert --adapter --phone --timeout)
     __hybrid-client_offer_flags_options 0
 
     # Offer option value completions
@@ -214,10 +214,60 @@ _hybrid-client_show-qr() {
     '--adapter')
         return
         ;;
+    '--phone')
+        return
+        ;;
     '--timeout')
         return
         ;;
     esac
+}
+
+_hybrid-client_phones() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __hybrid-client_offer_flags_options 0
+
+    # Offer subcommand / subcommand argument completions
+    local -r subcommand="${unparsed_words[0]}"
+    unset 'unparsed_words[0]'
+    unparsed_words=("${unparsed_words[@]}")
+    case "${subcommand}" in
+    list|rename|forget)
+        # Offer subcommand argument completions
+        "_hybrid-client_phones_${subcommand}"
+        ;;
+    *)
+        # Offer subcommand completions
+        COMPREPLY+=($(compgen -W 'list rename forget' -- "${cur}"))
+        ;;
+    esac
+}
+
+_hybrid-client_phones_list() {
+    repeating_flags=()
+    non_repeating_flags=(--json --version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __hybrid-client_offer_flags_options 0
+}
+
+_hybrid-client_phones_rename() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __hybrid-client_offer_flags_options 2
+}
+
+_hybrid-client_phones_forget() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __hybrid-client_offer_flags_options 1
 }
 
 _hybrid-client_doctor() {

@@ -186,7 +186,7 @@ _hybrid-lab() {
 
 _hybrid-lab_demo() {
     repeating_flags=()
-    non_repeating_flags=(--no-qr --version -h --help)
+    non_repeating_flags=(--no-qr --linked --version -h --help)
     repeating_options=()
     non_repeating_options=()
     __hybrid-lab_offer_flags_options 0
@@ -239,9 +239,9 @@ _hybrid-lab_up() {
 
 _hybrid-lab_phone() {
     repeating_flags=()
-    non_repeating_flags=(--screen --json --version -h --help)
+    non_repeating_flags=(--screen --woken --json --version -h --help)
     repeating_options=(--script)
-    non_repeating_options=(--url --image --display --ceremonies --passkeys --tunnel-domain --cacert --connect-to --adapter --timeout)
+    non_repeating_options=(--url --image --links --display --ceremonies --passkeys --tunnel-domain --cacert --connect-to --adapter --timeout)
     __hybrid-lab_offer_flags_options 1
 
     # Offer option value completions
@@ -253,6 +253,9 @@ _hybrid-lab_phone() {
         return
         ;;
     '--image')
+        return
+        ;;
+    '--links')
         return
         ;;
     '--display')

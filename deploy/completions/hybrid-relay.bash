@@ -188,7 +188,7 @@ _hybrid-relay_serve() {
     repeating_flags=()
     non_repeating_flags=(--plaintext --insecure-public-plaintext --cluster --check-origin --version -h --help)
     repeating_options=(--listen --proxy-protocol-from)
-    non_repeating_options=(--config --tls-cert --tls-key --admin-listen --node --new-token-file --drain-grace --event-loops --log-format --log-level --max-message --max-early --max-tunnel-bytes --waiting-timeout --idle-timeout --max-lifetime --waiting-per-tunnel --max-tunnels --max-connections --max-buffered --head-timeout --max-head --source-open --source-connections-per-minute --source-new-per-minute --source-network-factor --ping-interval --ping-misses)
+    non_repeating_options=(--config --tls-cert --tls-key --admin-listen --node --new-token-file --contact-host --drain-grace --event-loops --log-format --log-level --max-message --max-early --max-tunnel-bytes --waiting-timeout --idle-timeout --max-lifetime --waiting-per-tunnel --max-tunnels --max-connections --max-buffered --head-timeout --max-head --source-open --source-connections-per-minute --source-new-per-minute --source-listeners --source-network-factor --max-listeners --max-held-contacts --listener-lifetime --ping-interval --ping-misses)
     __hybrid-relay_offer_flags_options 0
 
     # Offer option value completions
@@ -215,6 +215,9 @@ _hybrid-relay_serve() {
         return
         ;;
     '--new-token-file')
+        return
+        ;;
+    '--contact-host')
         return
         ;;
     '--drain-grace')
@@ -274,7 +277,19 @@ _hybrid-relay_serve() {
     '--source-new-per-minute')
         return
         ;;
+    '--source-listeners')
+        return
+        ;;
     '--source-network-factor')
+        return
+        ;;
+    '--max-listeners')
+        return
+        ;;
+    '--max-held-contacts')
+        return
+        ;;
+    '--listener-lifetime')
         return
         ;;
     '--ping-interval')
@@ -290,7 +305,7 @@ _hybrid-relay_check-config() {
     repeating_flags=()
     non_repeating_flags=(--plaintext --insecure-public-plaintext --cluster --check-origin --json --version -h --help)
     repeating_options=(--listen --proxy-protocol-from)
-    non_repeating_options=(--config --tls-cert --tls-key --admin-listen --node --new-token-file --drain-grace --event-loops --log-format --log-level --max-message --max-early --max-tunnel-bytes --waiting-timeout --idle-timeout --max-lifetime --waiting-per-tunnel --max-tunnels --max-connections --max-buffered --head-timeout --max-head --source-open --source-connections-per-minute --source-new-per-minute --source-network-factor --ping-interval --ping-misses)
+    non_repeating_options=(--config --tls-cert --tls-key --admin-listen --node --new-token-file --contact-host --drain-grace --event-loops --log-format --log-level --max-message --max-early --max-tunnel-bytes --waiting-timeout --idle-timeout --max-lifetime --waiting-per-tunnel --max-tunnels --max-connections --max-buffered --head-timeout --max-head --source-open --source-connections-per-minute --source-new-per-minute --source-listeners --source-network-factor --max-listeners --max-held-contacts --listener-lifetime --ping-interval --ping-misses)
     __hybrid-relay_offer_flags_options 0
 
     # Offer option value completions
@@ -317,6 +332,9 @@ _hybrid-relay_check-config() {
         return
         ;;
     '--new-token-file')
+        return
+        ;;
+    '--contact-host')
         return
         ;;
     '--drain-grace')
@@ -376,7 +394,19 @@ _hybrid-relay_check-config() {
     '--source-new-per-minute')
         return
         ;;
+    '--source-listeners')
+        return
+        ;;
     '--source-network-factor')
+        return
+        ;;
+    '--max-listeners')
+        return
+        ;;
+    '--max-held-contacts')
+        return
+        ;;
+    '--listener-lifetime')
         return
         ;;
     '--ping-interval')
@@ -471,7 +501,7 @@ _hybrid-relay_check() {
     repeating_flags=()
     non_repeating_flags=(--json --slow --contact --version -h --help)
     repeating_options=()
-    non_repeating_options=(--cacert --connect-to --tunnel-token-file --timeout)
+    non_repeating_options=(--cacert --connect-to --tunnel-token-file --timeout --contact-host)
     __hybrid-relay_offer_flags_options 1
 
     # Offer option value completions
@@ -486,6 +516,9 @@ _hybrid-relay_check() {
         return
         ;;
     '--timeout')
+        return
+        ;;
+    '--contact-host')
         return
         ;;
     esac
