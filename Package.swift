@@ -150,6 +150,13 @@ let libraries: [Target] = [
         ["HybridThreads", "HybridPrimitives", "HybridCaBLE", "HybridCTAP", "HybridBLEAdvert", "HybridDataChannel"]
     ),
     library(
+        "HybridPhoneLinks",
+        [
+            "HybridPrimitives", "HybridThreads", "HybridCBOR", "HybridCaBLE", "HybridSystemBus", "HybridDataChannel",
+            "HybridCommandSupport", "HybridSession", crypto,
+        ]
+    ),
+    library(
         "HybridRelayCore",
         [
             "HybridThreads", "HybridPrimitives", "HybridCaBLE", "CHybridLinux", crypto, nio("NIOCore"),
@@ -174,8 +181,9 @@ let libraries: [Target] = [
     library(
         "HybridClientCeremony",
         [
-            "HybridPrimitives", "HybridCTAP", "HybridCaBLE", "HybridWebAuthn", "HybridQRCode", "HybridBLEAdvert",
-            "HybridDataChannel", "HybridCommandSupport", "HybridSession", "HybridLocalPage",
+            "HybridPrimitives", "HybridThreads", "HybridCBOR", "HybridCTAP", "HybridCaBLE", "HybridWebAuthn",
+            "HybridQRCode", "HybridBLEAdvert", "HybridDataChannel", "HybridCommandSupport", "HybridSession",
+            "HybridLocalPage", crypto,
         ]
     ),
     library(
@@ -229,7 +237,7 @@ let executables: [Target] = [
             "HybridPrimitives", "HybridCaBLE", "HybridCTAP", "HybridSSHAgent", "HybridQRScanning",
             "HybridDesktopPortal", "HybridBLEAdvert",
             "HybridDataChannel", "HybridAuthenticator", "HybridVault",
-            "HybridPinentry", "HybridSession", "HybridRelayCheck", "HybridCommandSupport",
+            "HybridPinentry", "HybridSession", "HybridPhoneLinks", "HybridRelayCheck", "HybridCommandSupport",
         ]
     ),
     executable(
@@ -238,7 +246,7 @@ let executables: [Target] = [
             "HybridThreads", "HybridPrimitives", "HybridCBOR", "HybridCaBLE", "HybridCTAP", "HybridWebAuthn",
             "HybridSSHAgent", "HybridQRCode", "HybridQRScanning",
             "CHybridXCB", "HybridBLEAdvert", "HybridDataChannel",
-            "HybridAuthenticator", "HybridSession", "HybridRelayCore", "HybridVirtualBlueZ",
+            "HybridAuthenticator", "HybridSession", "HybridPhoneLinks", "HybridRelayCore", "HybridVirtualBlueZ",
             "HybridSystemBus",
             "HybridCommandSupport", crypto, x509, asn1, nio("NIOCore"),
             logging,
@@ -309,8 +317,23 @@ let testTargets: [Target] = [
     tests(
         "HybridSessionTests",
         [
-            "HybridPrimitives", "HybridSession", "HybridBLEAdvert", "HybridDataChannel", "HybridCaBLE", "HybridCTAP",
-            "TestSupport", crypto,
+            "HybridPrimitives", "HybridThreads", "HybridSession", "HybridBLEAdvert", "HybridDataChannel", "HybridCaBLE",
+            "HybridCTAP", "TestSupport", crypto,
+        ]
+    ),
+    tests(
+        "ClientCeremonyTests",
+        [
+            "HybridPrimitives", "HybridThreads", "HybridCBOR", "HybridCTAP", "HybridCaBLE", "HybridDataChannel",
+            "HybridCommandSupport", "HybridSession", "HybridClientCeremony", "TestSupport", crypto,
+        ]
+    ),
+    tests(
+        "PhoneLinksTests",
+        [
+            "HybridPrimitives", "HybridThreads", "HybridPhoneLinks", "HybridSession", "HybridCaBLE",
+            "HybridCommandSupport", "HybridDataChannel", "HybridSystemBus", "HybridVirtualBlueZ", "HybridRelayCore",
+            "IntegrationTestSupport", "TestSupport", nio("NIOCore"),
         ]
     ),
     tests(
@@ -346,7 +369,7 @@ let testTargets: [Target] = [
         "CeremonyTests",
         [
             "HybridPrimitives", "HybridCaBLE", "HybridCTAP", "HybridCBOR", "HybridDataChannel", "HybridSystemBus",
-            "HybridSSHAgent", "HybridKeyService", "HybridVirtualBlueZ",
+            "HybridSSHAgent", "HybridKeyService", "HybridVirtualBlueZ", "HybridSession", "HybridPhoneLinks",
             "IntegrationTestSupport", "TestSupport", crypto,
         ],
         exclude: ["relying_party.py"]
