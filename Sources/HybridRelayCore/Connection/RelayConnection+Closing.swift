@@ -51,7 +51,17 @@ extension RelayConnection {
         }
     }
 
-    /// Checks the connection's deadlines; called about once a second.
+    /// The time of the next check if nothing happens before.
+    ///
+    /// Everything that may need an earlier one calls ``Reactor/checkSoon(_:)``.
+    var nextCheck: NIODeadline {
+        guard isOpen, heldBytes == 0, !isPaused, remainingPongs == limits.pongsPerSecond else { return loop.now }
+        return min(deadline ?? .distantFuture, keepalive.nextStep(interval: pingInterval))
+    }
+
+    private var pingInterval: TimeAmount { listener == nil ? limits.pingInterval : limits.listenerPingInterval }
+
+    /// Checks the connection's deadlines; called about once a second while anything happens.
     func checkDeadlines() {
         if let deadline, deadline <= loop.now { return deadlinePassed() }
         if isOpen {
@@ -86,8 +96,7 @@ extension RelayConnection {
             (hasReceived, keepalive) = (false, KeepaliveState(since: loop.now))
             return
         }
-        let interval = listener == nil ? limits.pingInterval : limits.listenerPingInterval
-        switch keepalive.next(now: loop.now, interval: interval, misses: limits.pingMisses) {
+        switch keepalive.next(now: loop.now, interval: pingInterval, misses: limits.pingMisses) {
         case .wait: break
         case .ping: if output.isEmpty { write(ServerFrame.ping) }
         case .giveUp:
@@ -111,9 +120,12 @@ struct KeepaliveState {
     /// Creates the state of an end that sent something at this time.
     init(since lastReceived: NIODeadline) { self.lastReceived = lastReceived }
 
+    /// The time of the next step other than ``Step/wait``.
+    func nextStep(interval: TimeAmount) -> NIODeadline { lastReceived + interval * (pings + 1) }
+
     /// Returns the next step; if it is a ping, the ping counts as sent.
     mutating func next(now: NIODeadline, interval: TimeAmount, misses: Int) -> Step {
-        guard now - lastReceived >= interval * (pings + 1) else { return .wait }
+        guard now >= nextStep(interval: interval) else { return .wait }
         guard pings < misses else { return .giveUp }
         pings += 1
         return .ping

@@ -61,7 +61,7 @@ extension RelayConnection {
     }
 
     private func forward(_ frames: RawSpan, cost: Int) {
-        hasCarriedData = true
+        recordActivity()
         if case .paired(let other) = phase {
             other.deliver(frames, cost: cost)
         } else {
@@ -74,7 +74,7 @@ extension RelayConnection {
         if contactRequest != nil { announcePhone() }
         guard case .waiting = phase else { return }
         phase = .paired(other)
-        hasCarriedData = true
+        recordActivity()
         if !earlyFrames.isEmpty {
             let frames = earlyFrames
             earlyFrames = []
@@ -86,7 +86,7 @@ extension RelayConnection {
     /// Writes frames from the other end.
     private func deliver(_ frames: RawSpan, cost: Int) {
         guard case .paired = phase else { return }
-        hasCarriedData = true
+        recordActivity()
         receivedCost += cost
         write(frames)
         update()
@@ -106,6 +106,12 @@ extension RelayConnection {
     func endTunnel(_ reason: TunnelEndReason) {
         guard let tunnel else { return }
         loop.carryOut(loop.context.registry.end(tunnel.key, reason))
+    }
+
+    private func recordActivity() {
+        guard !hasCarriedData else { return }
+        hasCarriedData = true
+        loop.checkSoon(self)
     }
 
     /// Returns the tunnel's key if it carried data since the last call.

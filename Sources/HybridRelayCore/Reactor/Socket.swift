@@ -23,9 +23,13 @@ enum Socket {
     }
 
     /// Writes as many bytes as the socket takes, maybe none; `nil` if the connection has failed.
-    static func send(_ bytes: UnsafeRawBufferPointer, to descriptor: CInt) -> Int? {
+    ///
+    /// With `isContinued`, the kernel holds back an incomplete packet for the next write or the end of the output, for
+    /// 200 ms at most.
+    static func send(_ bytes: UnsafeRawBufferPointer, to descriptor: CInt, isContinued: Bool) -> Int? {
         // Without MSG_NOSIGNAL, a peer that has left would end the process with SIGPIPE.
-        let count = Glibc.send(descriptor, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL))
+        let flags = CInt(MSG_NOSIGNAL) | (isContinued ? CInt(MSG_MORE) : 0)
+        let count = Glibc.send(descriptor, bytes.baseAddress, bytes.count, flags)
         if count >= 0 { return count }
         return errno == EAGAIN || errno == EINTR ? 0 : nil
     }

@@ -191,6 +191,8 @@ final class TLSConnection {
     private var handshakeBytes = 0
     /// True if the handshake is complete.
     private(set) var isEstablished = false
+    /// True if the end of the socket's output follows the next writes at once.
+    var isOutputLast = false
 
     /// Creates the server's side of a session on a connected socket, which the caller owns.
     init(_ context: TLSServerContext, descriptor: CInt, buffers: LoopBuffers) throws(ConnectionFailure) {
@@ -268,7 +270,9 @@ final class TLSConnection {
         return count
     }
 
-    fileprivate func send(_ bytes: UnsafeRawBufferPointer) -> Int? { Socket.send(bytes, to: descriptor) }
+    fileprivate func send(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        Socket.send(bytes, to: descriptor, isContinued: isOutputLast)
+    }
 
     // MARK: TLS
 
