@@ -15,6 +15,9 @@ public struct AddressPolicy: Hashable, Sendable {
     /// True for ``globalOnly``.
     let isRestricted: Bool
 
+    /// Returns true if the policy permits a URL, as far as that can be decided before its host is resolved.
+    public func permits(_ url: HTTPSURL) -> Bool { permits(port: url.port) && permits(host: url.host) }
+
     /// Returns true if the policy permits a connection to a port.
     func permits(port: Int) -> Bool { !isRestricted || port == HTTPSURL.defaultPort }
 

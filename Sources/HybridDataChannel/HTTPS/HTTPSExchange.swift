@@ -68,9 +68,7 @@ final class HTTPSExchange: Sendable {
             $0.target(for: url.host, port: url.port)
         }.first
         let isFree = override != nil || !client.addresses.isRestricted
-        guard isFree || client.addresses.permits(port: url.port) && client.addresses.permits(host: url.host) else {
-            throw HTTPSError.addressNotAllowed
-        }
+        guard isFree || client.addresses.permits(url) else { throw HTTPSError.addressNotAllowed }
         let target = override ?? (url.host, url.port)
         let (system, policy) = (client.network.lookup, client.addresses)
         let lookup = isFree ? system : system.permitting { policy.permits($0) }
