@@ -93,7 +93,8 @@ struct AddressPolicyTests {
             "https://[::1/", "https://[fe80::1%25eth0]/", "https://push.example:0/", "https://push.example:443x/",
             "https://push.example:65536/", "https://push.example./", "https://.push.example/", "https://push..example/",
             "https://pu sh.example/", "https://push.example/\r\nHost: other", "https://ⓛocalhost/", "https://",
-            "gopher://push.example/", "file:///etc/passwd", "https://push.example/" + String(repeating: "x", count: 2048),
+            "gopher://push.example/", "file:///etc/passwd",
+            "https://push.example/" + String(repeating: "x", count: 2048),
         ]
     )
     func malformedURLs(text: String) {
@@ -119,7 +120,8 @@ struct AddressPolicyTests {
         #expect(try url.redirected(to: "/c").port == 8443)
         #expect(try url.redirected(to: "https://other.example/c").origin == "https://other.example")
         #expect(try url.redirected(to: "//other.example/c").origin == "https://other.example")
-        for text in ["http://other.example/", "wss://other.example/", "https://127.0.0.1/", "https://a@b.example/", ""] {
+        for text in ["http://other.example/", "wss://other.example/", "https://127.0.0.1/", "https://a@b.example/", ""]
+        {
             #expect(throws: HTTPSError.redirectionRefused) { try url.redirected(to: text) }
         }
     }

@@ -4,8 +4,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `hybrid-relay serve --push-key-file`, with a phone, a client and a push server in Python. The messages are verified by
-/// http-ece and py-vapid.
+/// `hybrid-relay serve --push-key-file`, with a phone, a client and a push server in Python.
+///
+/// The messages are verified by http-ece and py-vapid.
 @Suite("hybrid-relay and push servers", .timeLimit(.minutes(10)))
 struct WebPushTests {
     private static let options = ["--plaintext", "--contact-host", "relay.example"]
