@@ -58,7 +58,7 @@ final class VaultFixture: Sendable {
         try local.write(SeenRevisions(), key: key)
         var slot = Array(Vectors.slot.dropLast(32))
         slot.replaceSubrange(11..<36, with: identity.id + [0] + device.id.bytes)
-        try local.write(try #require(PINSlot(bytes: slot + Sealing.checksum(slot))))
+        try local.write(.pin(try #require(PINSlot(bytes: slot + Sealing.checksum(slot)))))
         let directory = try Directory.make(path: vault)
         try directory.write(VaultIdentity.fileName, Array(identity.text.utf8), replacing: false)
         _ = try directory.makeSubdirectory(VaultDirectory.recordsName)
