@@ -28,7 +28,6 @@ final class TPMConnection {
             }
             throw .absent(device.place)
         }
-        hybrid_tss2_limit_waits(transport, TPMDevice.longestWait)
         try check(tss2.Esys_Initialize(&context, transport, nil))
     }
 

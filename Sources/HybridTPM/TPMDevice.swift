@@ -4,13 +4,11 @@ private import Glibc
 
 /// The address of a TPM, in the notation of the TCTI loader of libtss2.
 ///
-/// Its operations block; call them on a dedicated thread. The kernel limits the time of each command on a device.
-/// Waits for a simulator behind a socket are limited to ``longestWait``.
+/// Its operations block; call them on a dedicated thread. The kernel limits the time of each command on a device. A
+/// simulator behind a socket, which only the user can name, is trusted to answer.
 public struct TPMDevice: Hashable, Sendable {
     /// The kernel's resource manager, which flushes what a killed program leaves behind.
     public static let standard = TPMDevice(name: "device", address: "/dev/tpmrm0")
-    /// Limit of each wait for a simulator, in seconds.
-    static let longestWait = 10
 
     private let name: String
     private let address: String?

@@ -3,8 +3,6 @@
 // Headers only. The libraries are loaded at run time, because most computers use no TPM, and some have no libtss2.
 #include <dlfcn.h>
 #include <stdbool.h>
-#include <sys/socket.h>
-#include <sys/time.h>
 #include <tss2/tss2_esys.h>
 #include <tss2/tss2_rc.h>
 #include <tss2/tss2_tctildr.h>
@@ -43,18 +41,6 @@ static inline bool hybrid_tss2_load(struct hybrid_tss2 *_Nonnull tss2) {
     HYBRID_LOAD(Tss2_RC_Decode)
 #undef HYBRID_LOAD
     return true;
-}
-
-// Limits each wait for a TPM behind a socket. The kernel limits the waits for a device.
-static inline void hybrid_tss2_limit_waits(TSS2_TCTI_CONTEXT *_Nonnull tcti, long seconds) {
-    TSS2_TCTI_POLL_HANDLE handles[4];
-    size_t count = sizeof handles / sizeof handles[0];
-    struct timeval limit = {.tv_sec = seconds};
-    if (Tss2_Tcti_GetPollHandles(tcti, handles, &count) != TSS2_RC_SUCCESS) return;
-    for (size_t i = 0; i < count && i < sizeof handles / sizeof handles[0]; i++) {
-        setsockopt(handles[i].fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-        setsockopt(handles[i].fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-    }
 }
 
 // Constants whose macros Swift cannot import.
