@@ -12,7 +12,7 @@ import Testing
 struct TPMSlotTests {
     @Test("The right PIN opens it, a wrong one is counted here and by the TPM, and a third slot is never left")
     func unlocking() async throws {
-        try await withVault { fixture, tpm in
+        try await withTPM { fixture, tpm in
             #expect(try Vault.status(at: fixture.location).pinProtection == .tpm)
             #expect(try await fixture.unlockFailure() == nil)
             for left in [4, 3] {
@@ -26,7 +26,7 @@ struct TPMSlotTests {
 
     @Test("A vault without passphrase and recovery code refuses the TPM, and a rekey without them, too")
     func onlySlot() async throws {
-        try await withVault(passphrase: false) { fixture, _ in
+        try await withTPM(passphrase: false) { fixture, _ in
             let unlocked = try await fixture.open(pin: "123456")
             await #expect(throws: VaultError.tpmWouldBeOnlySlot) { try await unlocked.enableTPM(pin: .typed("123456")) }
             #expect(try Vault.status(at: fixture.location).pinProtection == .deviceSecret)
@@ -40,7 +40,7 @@ struct TPMSlotTests {
 
     @Test("A TPM that cannot be used costs no attempt, and its sentence names the passphrase")
     func unusable() async throws {
-        try await withVault { fixture, tpm in
+        try await withTPM { fixture, tpm in
             try await tpm.stop()
             let failure = try #require(try await fixture.unlockFailure())
             #expect(failure.attemptsLeft == nil)
@@ -54,7 +54,7 @@ struct TPMSlotTests {
 
     @Test("A slot beside another device's secret is damaged, even with the right PIN and TPM")
     func deviceSecret() async throws {
-        try await withVault { fixture, _ in
+        try await withTPM { fixture, _ in
             let path = try fixture.stateOfVault() + "/device"
             let device = try #require(Device(bytes: FileSystem.read(path)))
             var changed = device.bytes
@@ -67,7 +67,7 @@ struct TPMSlotTests {
 
     @Test("Both slots after an interrupted change: the one without the TPM is used")
     func interrupted() async throws {
-        try await withVault { fixture, tpm in
+        try await withTPM { fixture, tpm in
             let state = try fixture.stateOfVault()
             let slot = try FileSystem.read(state + "/tpm")
             try await fixture.open(pin: "123456").disableTPM(pin: .typed("123456"))
@@ -82,7 +82,7 @@ struct TPMSlotTests {
 
     @Test("Each damaged byte and each length but the right one is refused before the TPM is asked")
     func damage() async throws {
-        try await withVault { fixture, _ in
+        try await withTPM { fixture, _ in
             let bytes = try FileSystem.read(fixture.stateOfVault() + "/tpm")
             #expect(TPMSlot(bytes: bytes)?.bytes == bytes)
             for index in bytes.indices {
@@ -108,7 +108,7 @@ struct TPMSlotTests {
         }
     }
 
-    private func withVault(
+    private func withTPM(
         passphrase: Bool = true,
         _ body: (VaultFixture, SoftwareTPM) async throws -> Void
     ) async throws {
