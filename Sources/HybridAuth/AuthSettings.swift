@@ -46,7 +46,8 @@ enum AuthSettings {
     static let resolver = ConfigurationResolver(
         [
             AnySetting(tunnelDomain), AnySetting(vault), AnySetting(pinentry), AnySetting(tunnelTokenFile),
-            AnySetting(cacert), AnySetting(bleChannel), AnySetting(localServices), AnySetting(askToLink), AnySetting(tpm),
+            AnySetting(cacert), AnySetting(bleChannel), AnySetting(localServices), AnySetting(askToLink),
+            AnySetting(tpm),
         ],
         ignoredVariables: [
             "HYBRID_LAB_*", "HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS", "HYBRID_BIN", "HYBRID_PROMPT",

@@ -33,7 +33,8 @@ struct VaultLocationOptions: ParsableArguments {
         var flags = GivenFlags()
         flags.set(AuthSettings.vault, vault)
         let settings = try AuthSettings.resolve(flags)
-        return try VaultLocation(path: try settings.value(AuthSettings.vault), tpm: try settings.value(AuthSettings.tpm))
+        let tpm = try settings.value(AuthSettings.tpm)
+        return try VaultLocation(path: try settings.value(AuthSettings.vault), tpm: tpm)
     }
 
     /// Opens the vault, real or test: the kind matters only for signing.

@@ -41,7 +41,7 @@ struct VaultTPMEnable: AsyncParsableCommand {
             try await session.vault.enableTPM(pin: session.pin)
         }
         report("the TPM protects the PIN from now on")
-        report("copies of the old PIN slot, as in a backup of the disk, can still be guessed until hybrid-auth vault rekey")
+        report("copies of the old PIN slot, as in a backup, can still be guessed until hybrid-auth vault rekey")
         if !tpm.isLockoutAuthSet { report(VaultTPMStatus.lockoutPasswordEmpty) }
     }
 }

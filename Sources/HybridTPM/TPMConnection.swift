@@ -3,7 +3,7 @@
 internal import CHybridTSS2
 internal import HybridPrimitives
 
-/// A connection to a TPM. One thread uses it for one operation.
+/// A connection to a TPM, which one thread uses for one operation.
 ///
 /// Every handle is flushed when the function ends that created it: a TPM has room for three objects.
 final class TPMConnection {
@@ -47,7 +47,7 @@ final class TPMConnection {
         throw .failed("0x\(String(code, radix: 16)): \(SafeText(quoting: text))")
     }
 
-    /// Flushes a session, a loaded object or a primary key. A failure cannot be repaired here.
+    /// Flushes a session, a loaded object or a primary key; a failure cannot be repaired here.
     func flush(_ handle: ESYS_TR) { _ = tss2.Esys_FlushContext(context, handle) }
 
     /// Releases memory of the library after overwriting it.

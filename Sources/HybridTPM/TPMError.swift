@@ -2,7 +2,7 @@
 
 public import HybridPrimitives
 
-/// A failure to use a TPM. No guess at an authorization value was counted.
+/// A failure to use a TPM; no guess at an authorization value was counted.
 ///
 /// Later versions may add cases, so handle unknown ones with `default`.
 public enum TPMError: ExplainedFailure, Hashable {

@@ -46,6 +46,8 @@ struct SealedSecretTests {
             #expect(traffic.contains(Hex.encode(sealed.publicArea)))
             #expect(!traffic.contains(Hex.encode(secret)))
             #expect(!traffic.contains(Hex.encode(authorization)))
+            // TPM2_StartAuthSession without a key (TPM_RH_NULL) would encrypt with a key that the bus shows.
+            #expect(!traffic.contains("0000017640000007"))
         }
     }
 
@@ -196,9 +198,12 @@ struct TPMDeviceTests {
         #expect(throws: TPMError.libraryMissing("the TCTI for nothing:1")) { try device("nothing:1").status() }
     }
 
-    @Test("The wait lasts until two tries are left", arguments: [
-        (0, 32, false, 0), (30, 32, false, 0), (31, 32, false, 10), (32, 32, false, 20), (5, 32, true, 20),
-    ] as [(UInt32, UInt32, Bool, Int)])
+    @Test(
+        "The wait lasts until two tries are left",
+        arguments: [
+            (0, 32, false, 0), (30, 32, false, 0), (31, 32, false, 10), (32, 32, false, 20), (5, 32, true, 20),
+        ] as [(UInt32, UInt32, Bool, Int)]
+    )
     func minutes(_ counter: UInt32, _ maximum: UInt32, _ isLockedOut: Bool, _ minutes: Int) {
         let lockout = TPMLockout(counter: counter, maximum: maximum, interval: 600, isLockedOut: isLockedOut)
         #expect(lockout.minutes == minutes)

@@ -30,8 +30,16 @@ public final class SoftwareTPM: Sendable {
         try await Waiting.until("the sockets of swtpm", evidence: TestFile.text("\(folder)/log")) {
             ["socket", "socket.ctrl"].allSatisfy { FileManager.default.fileExists(atPath: "\(folder)/\($0)") }
         }
-        try await run("tpm2_dictionarylockout", "--setup-parameters", "--max-tries", "\(failures)", "--recovery-time",
-            "\(interval)", "--lockout-recovery-time", "\(interval)")
+        try await run(
+            "tpm2_dictionarylockout",
+            "--setup-parameters",
+            "--max-tries",
+            "\(failures)",
+            "--recovery-time",
+            "\(interval)",
+            "--lockout-recovery-time",
+            "\(interval)"
+        )
     }
 
     /// Runs one of the tpm2-tools with this TPM and returns its output.

@@ -12,7 +12,7 @@ import Testing
 struct TPMSlotTests {
     @Test("The right PIN opens it, a wrong one is counted here and by the TPM, and a third slot is never left")
     func unlocking() async throws {
-        try await withTPM { fixture, tpm in
+        try await withTPM { (fixture, tpm) async throws -> Void in
             #expect(try Vault.status(at: fixture.location).pinProtection == .tpm)
             #expect(try await fixture.unlockFailure() == nil)
             for left in [4, 3] {

@@ -22,7 +22,7 @@ class Killed:
     def everywhere(self):
         """Kills the command at all points, or at some of them; returns their number."""
         total = self._at_command(None)
-        step = 1 if self._environment.is_thorough else max(1, total // 5)
+        step = 1 if self._environment.is_thorough else max(1, total // 4)
         for number in range(1, total + 1, step):
             for moment in ("before", "after") if self._environment.is_thorough else ("after",):
                 self._at_command(number, moment)
@@ -52,6 +52,8 @@ class Killed:
         if number is None:
             must(status == 0, f"{self._command} ended with status {status}")
             return relay.commands
+        if status == 0 and relay.commands < number:
+            return number  # This run needed fewer commands than the counted one.
         must(status == -9, f"{self._command} ended with status {status} before command {number}")
         self._check(copy, f"{moment} command {number}")
         return number
@@ -77,7 +79,7 @@ class Killed:
         opened = [pin for pin in self._pins if copy.run("list", secrets=[pin], program="passkeys").returncode == 0]
         must(len(opened) == 1, f"killed {where}, {self._command}: the PINs {opened} open the vault; slots {copy.slots}")
         # The passphrase is slow, and depends on nothing that the command changes.
-        if self.points % 4 == 1:
+        if self.points % 6 == 1:
             copy.succeeds("change-pin", "--forgotten", secrets=[PASSPHRASE, "third horse"])
             copy.opens("third horse", tpm="device:/dev/there-is-no-tpm")
             must(copy.slots == ["pin"], f"killed {where}: slots {copy.slots}")
