@@ -103,6 +103,12 @@ let systemLibraries: [Target] = [
         pkgConfig: "libcrypto",
         providers: [.apt(["libssl-dev"])]
     ),
+    // Headers only; the libraries are loaded at run time.
+    .systemLibrary(
+        name: "CHybridTSS2",
+        path: "Sources/CLibraries/CHybridTSS2",
+        providers: [.apt(["libtss2-dev"])]
+    ),
 ]
 
 let libraries: [Target] = [
@@ -136,9 +142,13 @@ let libraries: [Target] = [
         ]
     ),
     library("HybridAuthenticator", ["HybridPrimitives", "HybridCTAP", "HybridSSHAgent", crypto]),
+    library("HybridTPM", ["HybridPrimitives", "CHybridTSS2"]),
     library(
         "HybridVault",
-        ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridAuthenticator", "HybridThreads", crypto, cryptoExtras]
+        [
+            "HybridPrimitives", "HybridThreads", "HybridCBOR", "HybridCTAP", "HybridAuthenticator", "HybridTPM", crypto,
+            cryptoExtras,
+        ]
     ),
     library("HybridPinentry", ["HybridPrimitives", "HybridThreads"]),
     library(
@@ -236,7 +246,7 @@ let executables: [Target] = [
         [
             "HybridPrimitives", "HybridCaBLE", "HybridCTAP", "HybridSSHAgent", "HybridQRScanning",
             "HybridDesktopPortal", "HybridBLEAdvert",
-            "HybridDataChannel", "HybridAuthenticator", "HybridVault",
+            "HybridDataChannel", "HybridAuthenticator", "HybridTPM", "HybridVault",
             "HybridPinentry", "HybridSession", "HybridPhoneLinks", "HybridRelayCheck", "HybridCommandSupport",
         ]
     ),
@@ -306,11 +316,12 @@ let testTargets: [Target] = [
             crypto,
         ]
     ),
+    tests("TPMTests", ["HybridPrimitives", "HybridTPM", "TestSupport"]),
     tests(
         "VaultTests",
         [
             "HybridPrimitives", "HybridVault", "HybridAuthenticator", "HybridCTAP", "HybridCBOR", "HybridThreads",
-            "TestSupport", crypto,
+            "HybridTPM", "TestSupport", crypto,
         ]
     ),
     tests("PinentryTests", ["HybridPrimitives", "HybridPinentry", "TestSupport"]),

@@ -76,6 +76,7 @@ let modules: [Target] = [
         providers: [.apt(["libturbojpeg0-dev"])]
     ),
     .systemLibrary(name: "CHybridLinux", path: "Modules/CHybridLinux"),
+    .systemLibrary(name: "CHybridTSS2", path: "Modules/CHybridTSS2"),
     module("HybridPrimitives", []),
     module("HybridCBOR", []),
     module("HybridCTAP", ["HybridPrimitives", "HybridCBOR", crypto]),
@@ -101,9 +102,13 @@ let modules: [Target] = [
     ),
     module("HybridLocalPage", ["HybridPrimitives", crypto, nio("NIOHTTP1")]),
     module("HybridAuthenticator", ["HybridPrimitives", "HybridCTAP", "HybridSSHAgent", crypto]),
+    module("HybridTPM", ["HybridPrimitives", "CHybridTSS2"]),
     module(
         "HybridVault",
-        ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridAuthenticator", "HybridThreads", crypto, cryptoExtras]
+        [
+            "HybridPrimitives", "HybridThreads", "HybridCBOR", "HybridCTAP", "HybridAuthenticator", "HybridTPM", crypto,
+            cryptoExtras,
+        ]
     ),
     module("HybridPinentry", ["HybridPrimitives"]),
     module("HybridPromptModel", ["HybridPrimitives"]),
@@ -131,7 +136,7 @@ let package = Package(
                 "HybridWebAuthn", "HybridQRScanning",
                 "HybridSystemBus",
                 "HybridBLEAdvert", "HybridDataChannel", "HybridLocalPage",
-                "HybridAuthenticator", "HybridVault", "HybridPinentry", "HybridPromptModel", "HybridRelayCore", crypto,
+                "HybridAuthenticator", "HybridTPM", "HybridVault", "HybridPinentry", "HybridPromptModel", "HybridRelayCore", crypto,
                 cryptoExtras,
                 logging, nio("NIOCore"),
                 nio("NIOEmbedded"), nio("NIOHTTP1"), nio("NIOWebSocket"),

@@ -5,6 +5,7 @@ internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridPrimitives
+internal import HybridTPM
 
 /// Settings from flags, from variables such as `HYBRID_TUNNEL_DOMAIN`, and from lines of `auth.env` with these names.
 enum AuthSettings {
@@ -35,11 +36,18 @@ enum AuthSettings {
         default: "yes",
         help: "Ask whether to link a device that offers it, so that it needs no code next time."
     )
+    static let tpm = Setting(
+        "tpm",
+        SettingParser<TPMDevice>(expected: "a TPM such as device:/dev/tpmrm0") { TPMDevice(configuration: $0) },
+        default: TPMDevice.standard.configuration,
+        help: "The TPM that protects the PIN after hybrid-auth vault tpm enable."
+    )
 
     static let resolver = ConfigurationResolver(
         [
             AnySetting(tunnelDomain), AnySetting(vault), AnySetting(pinentry), AnySetting(tunnelTokenFile),
             AnySetting(cacert), AnySetting(bleChannel), AnySetting(localServices), AnySetting(askToLink),
+            AnySetting(tpm),
         ],
         ignoredVariables: [
             "HYBRID_LAB_*", "HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS", "HYBRID_BIN", "HYBRID_PROMPT",

@@ -3,6 +3,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import HybridCommandSupport
+internal import HybridTPM
 
 /// `hybrid-auth`: makes this computer an authenticator that signs in on other devices with its passkeys.
 @main
@@ -23,6 +24,7 @@ struct HybridAuth: AsyncParsableCommand {
         ProcessMemory.protect()
         // For pinentry, which holds the PIN.
         ProcessMemory.forbidCoreDumps()
+        TPMDevice.silenceLibrary()
         await runMain(programName, arguments: ProcessArguments.withoutTrace())
     }
 }

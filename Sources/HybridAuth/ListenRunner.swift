@@ -9,6 +9,7 @@ internal import HybridDataChannel
 internal import HybridPhoneLinks
 internal import HybridPrimitives
 internal import HybridSession
+internal import HybridTPM
 
 /// The service that waits for linked computers, with its resolved settings.
 struct ListenRunner: Sendable {
@@ -18,6 +19,7 @@ struct ListenRunner: Sendable {
     private let adapter: AdapterName?
     private let relyingParties: Set<RelyingPartyID.Kind>
     private let vault: String?
+    private let tpm: TPMDevice
     private let pinentry: String?
     private let prompt: WakeUpPrompt
     /// Lines for the journal, without IDs and secrets.
@@ -30,6 +32,7 @@ struct ListenRunner: Sendable {
         adapter = options.network.adapter
         relyingParties = try settings.value(AuthSettings.localServices) ? Set(RelyingPartyID.Kind.allCases) : [.domain]
         vault = try settings.value(AuthSettings.vault)
+        tpm = try settings.value(AuthSettings.tpm)
         pinentry = try settings.value(AuthSettings.pinentry)
         prompt = WakeUpPrompt(pinentry: pinentry, environment: ProcessEnvironment.variables)
     }
@@ -122,7 +125,7 @@ struct ListenRunner: Sendable {
             acceptsBLEChannel: false,
             relyingParties: relyingParties
         )
-        try await ServedVault(path: vault, progress: progress).serve(user, radio, transport) { handlers in
+        try await ServedVault(path: vault, tpm: tpm, progress: progress).serve(user, radio, transport) { handlers in
             try await session.serveLinked(
                 wakeUp,
                 identity: identity,

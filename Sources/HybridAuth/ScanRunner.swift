@@ -8,6 +8,7 @@ internal import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridPrimitives
 internal import HybridSession
+internal import HybridTPM
 
 /// A scan with its resolved settings, which reads a code and serves the device that shows it.
 struct ScanRunner: Sendable {
@@ -29,6 +30,7 @@ struct ScanRunner: Sendable {
     private let relyingParties: Set<RelyingPartyID.Kind>
     /// The vault's directory; `nil` for the default.
     private let vault: String?
+    private let tpm: TPMDevice
     /// The pinentry program; `nil` for the default.
     private let pinentry: String?
     /// Time limit for the other device to connect.
@@ -43,6 +45,7 @@ struct ScanRunner: Sendable {
         input = command.inputs.input(cameraTimeout: timeout)
         pinentry = try settings.value(AuthSettings.pinentry)
         vault = try settings.value(AuthSettings.vault)
+        tpm = try settings.value(AuthSettings.tpm)
         acceptsBLEChannel = try settings.value(AuthSettings.bleChannel)
         relyingParties = try settings.value(AuthSettings.localServices) ? Set(RelyingPartyID.Kind.allCases) : [.domain]
         adapter = command.network.adapter
@@ -125,7 +128,7 @@ struct ScanRunner: Sendable {
             age: offer.age(at: WallClock.realtime.now()),
             virtualRadio: radio.isVirtual
         )
-        try await ServedVault(path: vault, progress: progress).serve(user, radio, transport) { handlers in
+        try await ServedVault(path: vault, tpm: tpm, progress: progress).serve(user, radio, transport) { handlers in
             try await session(token, by: radio).serve(
                 offer,
                 linking: newLink?.offer,

@@ -6,12 +6,15 @@ internal import HybridCTAP
 internal import HybridCommandSupport
 internal import HybridPrimitives
 internal import HybridSession
+internal import HybridTPM
 internal import HybridVault
 
 /// The vault during a session with another device, whose requests its passkeys answer.
 struct ServedVault: Sendable {
     /// The vault's directory; `nil` for the default.
     let path: String?
+    /// The TPM that may protect the PIN.
+    let tpm: TPMDevice
     let progress: ScanProgress
 
     /// The closures that a session calls.
@@ -37,7 +40,7 @@ struct ServedVault: Sendable {
         _ transport: TransportKind,
         _ session: (Handlers) async throws -> AuthenticatorOutcome
     ) async throws {
-        let location = try VaultLocation(path: path)
+        let location = try VaultLocation(path: path, tpm: tpm)
         let store = ReportingVault(
             vault: try await .openOrCreate(at: location, under: radio, asking: user, progress),
             progress: progress

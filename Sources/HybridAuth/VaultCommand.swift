@@ -4,6 +4,7 @@ internal import ArgumentParser
 internal import HybridAuthenticator
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridTPM
 internal import HybridVault
 
 /// `hybrid-auth vault`: manages the vault.
@@ -16,7 +17,8 @@ struct VaultCommand: AsyncParsableCommand {
         abstract: "Manage the vault that stores the passkeys.",
         subcommands: [
             VaultInit.self, VaultStatusCommand.self, VaultChangePIN.self, VaultAddPassphrase.self,
-            VaultRecoveryCode.self, VaultBackupCommand.self, VaultRestore.self, VaultRekey.self, VaultAccept.self,
+            VaultRecoveryCode.self, VaultTPMCommand.self, VaultBackupCommand.self, VaultRestore.self, VaultRekey.self,
+            VaultAccept.self,
         ]
     )
 }
@@ -30,7 +32,9 @@ struct VaultLocationOptions: ParsableArguments {
     func location() throws -> VaultLocation {
         var flags = GivenFlags()
         flags.set(AuthSettings.vault, vault)
-        return try VaultLocation(path: try AuthSettings.resolve(flags).value(AuthSettings.vault))
+        let settings = try AuthSettings.resolve(flags)
+        let tpm = try settings.value(AuthSettings.tpm)
+        return try VaultLocation(path: try settings.value(AuthSettings.vault), tpm: tpm)
     }
 
     /// Opens the vault, real or test: the kind matters only for signing.
@@ -122,7 +126,7 @@ extension [VaultWarning] {
 
 extension VaultLocation {
     /// Creates the location of a vault, by default in the user's XDG data directory.
-    init(path: String?) throws {
+    init(path: String?, tpm: TPMDevice) throws {
         func directory(_ variable: String, _ fallback: String, orElse remedy: String = "") throws -> String {
             let environment = ProcessEnvironment.variables
             guard let directory = ProcessEnvironment.directory(variable, belowHome: fallback, environment) else {
@@ -133,7 +137,8 @@ extension VaultLocation {
         let remedy = "name the vault with --vault and "
         self.init(
             directory: try path ?? directory("XDG_DATA_HOME", ".local/share", orElse: remedy) + "/vault",
-            stateDirectory: try directory("XDG_STATE_HOME", ".local/state")
+            stateDirectory: try directory("XDG_STATE_HOME", ".local/state"),
+            tpm: tpm
         )
     }
 }

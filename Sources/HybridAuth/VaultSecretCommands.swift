@@ -169,9 +169,11 @@ struct VaultChangePIN: AsyncParsableCommand {
             // The local state need not be readable, because this command also repairs it.
             let location = try options.location.location()
             _ = try Vault.isTest(at: location)
+            let usedTPM = (try? Vault.status(at: location).pinProtection) == .tpm
             try await untilSignal {
                 try await prompts.join(location, to: Self.purpose)
                 report(Self.changed)
+                if usedTPM { report("the TPM does not protect the new PIN; hybrid-auth vault tpm enable changes that") }
             }
         } else {
             try await options.runUnlocked(to: Self.purpose) { session in

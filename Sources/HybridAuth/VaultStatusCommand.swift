@@ -33,7 +33,7 @@ struct VaultStatusCommand: AsyncParsableCommand {
             ("vault", status.path), ("id", status.id), ("kind", status.isTest ? "test (virtual radio)" : "real"),
             ("key", key(status)),
             ("records", "\(status.records)"), ("passphrases", "\(status.passphrases)"),
-            ("recovery codes", "\(status.recoveryCodes)"), ("PIN here", status.hasPIN ? "yes" : "no"),
+            ("recovery codes", "\(status.recoveryCodes)"), ("PIN here", VaultTPMStatus.text(status.pinProtection)),
             ("wrong PINs", "\(status.wrongPINs)"),
         ]
         if status.waitSeconds > 0 { rows.append(("wait", "\(status.waitSeconds) s")) }
@@ -56,7 +56,8 @@ struct VaultStatusCommand: AsyncParsableCommand {
             ("key", status.keyFingerprint.map { .string("\($0)") } ?? .null),
             ("records", .number(status.records)), ("passphrases", .number(status.passphrases)),
             ("recoveryCodes", .number(status.recoveryCodes)), ("opensElsewhere", .boolean(status.opensElsewhere)),
-            ("pin", .boolean(status.hasPIN)), ("wrongPINs", .number(status.wrongPINs)),
+            ("pin", .boolean(status.hasPIN)), ("tpm", .boolean(status.pinProtection == .tpm)),
+            ("wrongPINs", .number(status.wrongPINs)),
             ("waitSeconds", .number(status.waitSeconds)),
             ("lastBackup", status.lastBackup.map { .number(Int(clamping: $0)) } ?? .null),
             ("rekeying", .boolean(status.isRekeying)), ("rekeyedElsewhere", .boolean(status.isRekeyedElsewhere)),

@@ -52,7 +52,7 @@ public final class Vault: CredentialStore, Sendable {
             throw identity.isTest ? .testVaultNeedsVirtualRadio : .realVaultRefusesVirtualRadio
         }
         let state = try LocalState(stateDirectory: location.stateDirectory, identity: identity)
-        _ = try state.pinSlot()
+        _ = try state.slot()
         // Records the path of a moved vault. If the state directory cannot be written, unlocking fails later with a
         // better message.
         try? KnownPaths(stateDirectory: location.stateDirectory).remember(identity, at: location.directory)

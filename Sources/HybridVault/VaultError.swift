@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import HybridPrimitives
+public import HybridTPM
 
 /// A failure to create, open or change a vault.
 ///
@@ -102,9 +103,13 @@ public enum VaultError: ExplainedFailure, Hashable {
     case secretOfReplacedKey
     /// A new passphrase opened this vault, or an earlier key of it, before.
     case passphraseUsedBefore
+    /// The TPM that protects the PIN cannot be used; the PIN was not tried.
+    case tpm(TPMError)
+    /// The TPM would be the only way to open the vault: it has neither passphrase nor recovery code.
+    case tpmWouldBeOnlySlot
 
-    /// Name of the exit status; vault errors have no codes of their own.
-    public var code: String { status.name }
+    /// Name of the exit status, or the code of a TPM's error; vault errors have no codes of their own.
+    public var code: String { if case .tpm(let error) = self { error.code } else { status.name } }
     /// Exit status of a command that changes the vault.
     public var status: ExitStatus { explanation.0 }
     /// Cause and remedy on one line.
@@ -271,6 +276,18 @@ public enum VaultError: ExplainedFailure, Hashable {
         case .importUnreadable(let what): (.noInput, "the file can't be read: \(what)")
         case .importInvalid(let what):
             (.dataError, "the file is not an export in the Credential Exchange Format (\(what)); nothing was added")
+        case .tpm(let error):
+            (
+                error.status,
+                "\(error.sentence), or open the vault with its passphrase or recovery code: hybrid-auth vault change-pin "
+                    + "--forgotten"
+            )
+        case .tpmWouldBeOnlySlot:
+            (
+                .notPermitted,
+                "the vault has neither passphrase nor recovery code, so it would be lost with this TPM; make one first: "
+                    + "hybrid-auth vault recovery-code"
+            )
         case .hasPINHere(let path):
             (
                 .notPermitted,

@@ -5,6 +5,7 @@ import FoundationEssentials
 import Glibc
 import HybridAuthenticator
 import HybridCTAP
+import HybridTPM
 import Synchronization
 import TestSupport
 import Testing
@@ -121,6 +122,42 @@ struct DurabilityTests {
         try recording.perform { _ = try files.accept(key: key) }
         try await recording.replay()
     }
+
+    @Test("Enabling the TPM, changing the PIN, a rekey and disabling the TPM: the PIN opens the vault at every step")
+    func tpm() async throws {
+        try await TestFolder.with { folder in
+            let tpm = try await SoftwareTPM(in: folder.path)
+            let device = try #require(TPMDevice(configuration: tpm.configuration))
+            let fixture = try VaultFixture(tpm: device)
+            _ = try await fixture.create()
+            let unlocked = try fixture.unlock()
+            try await unlocked.add(.fresh(user: "ada"))
+            try await unlocked.addPassphrase(.typed(), replacing: false)
+            let files = try fixture.open().files
+            let recording = try await Recording(fixture, onTopOf: true)
+            recording.confirm {
+                $0.vaultExists = true
+                $0.accounts = ["ada"]
+                $0.pin = "123456"
+            }
+            let pin = try PIN.typed("123456")
+            let next = try PortableSecret.passphrase(.typed("glider museum ochre tactful banjo"))
+            func replaceSlot(_ key: SymmetricKey, usingTPM: Bool) throws {
+                try recording.perform {
+                    let scrypt = VaultFixture.scrypt
+                    try files.replaceSlot(wrapping: key, pin: pin, scrypt: scrypt, usingTPM: usingTPM)
+                }
+            }
+            try replaceSlot(fixture.key, usingTPM: true)
+            try recording.perform { try files.changePIN(key: fixture.key, to: pin) }
+            #expect(files.state.protection == .tpm)
+            let key = try recording.perform { try files.rekey(key: fixture.key, pin: pin, secrets: [next]) }
+            #expect(files.state.protection == .tpm)
+            try replaceSlot(key, usingTPM: false)
+            try await recording.replay()
+            #expect(try await tpm.leftovers() == "")
+        }
+    }
 }
 
 /// Recorded steps, and the state that was confirmed before each.
@@ -184,7 +221,7 @@ private final class Recording: Sendable {
             let promise = length < steps.count ? steps[length].promise : last
             for loss in Loss.allCases {
                 let disk = Disk(steps.prefix(length).map(\.step), loss, &random)
-                let place = try VaultFixture(key: fixture.key)
+                let place = try VaultFixture(key: fixture.key, tpm: fixture.tpm)
                 if let before { try await FileSystem.run("sh", "-c", "cp -a \(before)/. \(place.root)/") }
                 try disk.write(from: fixture.root, to: place.root)
                 let comment: Comment = "after \(length) of \(steps.count) steps, \(loss), \(random)"

@@ -27,6 +27,9 @@ struct VaultFuzzReplayTests {
     @Test("Slots")
     func slots() throws { try replay("vault-slot", taking: 5, refusing: 3, fuzzVaultSlot) }
 
+    @Test("Slots that a TPM protects")
+    func tpmSlots() throws { try replay("vault-tpm-slot", taking: 5, refusing: 5, fuzzVaultTPMSlot) }
+
     @Test("Usage histories")
     func uses() throws { try replay("vault-uses", taking: 6, refusing: 6, fuzzVaultUses) }
 

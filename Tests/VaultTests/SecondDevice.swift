@@ -60,7 +60,7 @@ extension VaultFixture {
         try local.write(AttemptCounter())
         var slot = Array(Vectors.slot.dropLast(32))
         slot.replaceSubrange(11..<36, with: identity.id + [identity.isTest ? 1 : 0] + device.id.bytes)
-        try local.write(try #require(PINSlot(bytes: slot + Sealing.checksum(slot))))
+        try local.write(.pin(try #require(PINSlot(bytes: slot + Sealing.checksum(slot)))))
         try KnownPaths(stateDirectory: state).remember(identity, at: directory.path)
         return try unlock()
     }

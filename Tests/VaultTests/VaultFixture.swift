@@ -6,6 +6,7 @@ import Glibc
 import HybridAuthenticator
 import HybridCTAP
 import HybridPrimitives
+import HybridTPM
 import Synchronization
 import TestSupport
 import Testing
@@ -20,19 +21,22 @@ final class VaultFixture: Sendable {
     let root: String
     /// The vault key, so that only tests of the PIN need key derivation.
     let key: SymmetricKey
+    /// The TPM of the device.
+    let tpm: TPMDevice
     let seconds = Mutex<UInt64>(1_700_000_000)
 
     var vault: String { root + "/vault" }
     var state: String { root + "/state" }
     var location: VaultLocation {
-        var location = VaultLocation(directory: vault, stateDirectory: state)
+        var location = VaultLocation(directory: vault, stateDirectory: state, tpm: tpm)
         location.scrypt = Self.scrypt
         location.clock = WallClock { [self] in seconds.withLock { $0 } }
         return location
     }
 
-    init(key: SymmetricKey = SymmetricKey(size: .bits256)) throws {
+    init(key: SymmetricKey = SymmetricKey(size: .bits256), tpm: TPMDevice = .standard) throws {
         self.key = key
+        self.tpm = tpm
         var template = Array("/tmp/vault-test-XXXXXX".utf8CString)
         let made = template.withUnsafeMutableBufferPointer { buffer -> String? in
             guard let base = buffer.baseAddress, mkdtemp(base) != nil else { return nil }
@@ -58,7 +62,7 @@ final class VaultFixture: Sendable {
         try local.write(SeenRevisions(), key: key)
         var slot = Array(Vectors.slot.dropLast(32))
         slot.replaceSubrange(11..<36, with: identity.id + [0] + device.id.bytes)
-        try local.write(try #require(PINSlot(bytes: slot + Sealing.checksum(slot))))
+        try local.write(.pin(try #require(PINSlot(bytes: slot + Sealing.checksum(slot)))))
         let directory = try Directory.make(path: vault)
         try directory.write(VaultIdentity.fileName, Array(identity.text.utf8), replacing: false)
         _ = try directory.makeSubdirectory(VaultDirectory.recordsName)

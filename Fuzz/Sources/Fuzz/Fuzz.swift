@@ -47,6 +47,7 @@ private let targets: [String: FuzzTarget] = [
     "vault-pending": fuzzVaultPending,
     "vault-secret": fuzzVaultSecret,
     "vault-slot": fuzzVaultSlot,
+    "vault-tpm-slot": fuzzVaultTPMSlot,
     "vault-uses": fuzzVaultUses,
     "webauthn-answer": fuzzWebAuthnAnswer,
     "webauthn-options": fuzzWebAuthnOptions,

@@ -21,7 +21,7 @@ struct VaultFiles: Sendable {
     func unlock(with pin: PIN, checkingRecords: Bool) throws(VaultError) -> Result<UnlockedVault, UnlockFailure> {
         let clock = location.clock
         return try state.withLock { () throws(VaultError) in
-            let slot = try state.pinSlot()
+            let slot = try state.slot()
             let device = try state.device()
             guard device.id == slot.device else { throw .damaged("the PIN slot is of another device") }
             var attempts = try state.attempts()
@@ -35,7 +35,7 @@ struct VaultFiles: Sendable {
             try state.write(attempts)
             let key: SymmetricKey?
             do throws(VaultError) {
-                key = try slot.open(pin: pin, device: device)
+                key = try slot.open(pin: pin, device: device, tpm: location.tpm)
             } catch {
                 // The PIN was not tried, so the attempt does not count.
                 try state.write(before)
@@ -90,12 +90,11 @@ struct VaultFiles: Sendable {
         }
     }
 
-    /// Replaces the PIN slot of this device.
+    /// Replaces the slot of this device by one of the same kind.
     func changePIN(key: SymmetricKey, to pin: PIN) throws(VaultError) {
         guard pin.isLongEnough else { throw .pinTooShort }
         try checkKeyIsCurrent(key)
-        let device = try state.device()
-        try state.write(PINSlot(wrapping: key, pin: pin, identity: identity, device: device, scrypt: location.scrypt))
+        try replaceSlot(wrapping: key, pin: pin, scrypt: location.scrypt)
     }
 
     /// Reads all records, checks them against the revisions seen before, and adds new revisions to these.

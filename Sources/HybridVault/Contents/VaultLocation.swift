@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridPrimitives
+public import HybridTPM
 
 /// Paths of a vault and of the local state that this device keeps about it.
 public struct VaultLocation: Sendable {
@@ -8,6 +9,8 @@ public struct VaultLocation: Sendable {
     public let directory: String
     /// Absolute path of this program's directory under `$XDG_STATE_HOME`.
     public let stateDirectory: String
+    /// The TPM of this device, which is used only by a vault whose slot it protects.
+    public let tpm: TPMDevice
 
     /// Clock for lockouts and timestamps; tests replace it.
     var clock = WallClock.realtime
@@ -15,8 +18,9 @@ public struct VaultLocation: Sendable {
     var scrypt = Scrypt.standard
 
     /// Creates a location; relative paths start at the current directory.
-    public init(directory: String, stateDirectory: String) {
+    public init(directory: String, stateDirectory: String, tpm: TPMDevice = .standard) {
         self.directory = AbsolutePath.normalize(directory)
         self.stateDirectory = AbsolutePath.normalize(stateDirectory)
+        self.tpm = tpm
     }
 }

@@ -53,8 +53,8 @@ extension VaultFiles {
         let device = try state.device()
         // Checked before the rekey begins, so that afterwards only a failing write can stop it.
         for (id, record) in records.all { _ = try revision(of: id, after: record.newest, device: device.id) }
-        let slot = try state.pinSlot()
-        guard (try? slot.open(pin: pin, device: device)) == old else { throw .wrongSecret }
+        guard try state.slot().open(pin: pin, device: device, tpm: location.tpm) == old else { throw .wrongSecret }
+        guard state.protection != .tpm || !secrets.isEmpty else { throw .tpmWouldBeOnlySlot }
         let slots = try PortableSlots(in: directory, identity: identity).all
         try state.remember(ring, slots: slots)
         for secret in secrets { try state.checkIsNew(secret) }
@@ -105,8 +105,7 @@ extension VaultFiles {
             }
             try writeLink(from: key, to: pending.new)
         }
-        let device = try state.device()
-        try state.write(PINSlot(wrapping: pending.new, pin: pin, identity: identity, device: device, scrypt: scrypt))
+        try replaceSlot(wrapping: pending.new, pin: pin, scrypt: scrypt)
         return pending.new
     }
 

@@ -41,7 +41,7 @@ extension Vault {
             let slot = try PINSlot(wrapping: key, pin: pin, identity: identity, device: device, scrypt: location.scrypt)
             try state.write(SeenRevisions(), key: key)
             try state.remember(KeyRing(key), slots: [])
-            try state.write(slot)
+            try state.write(.pin(slot))
             do throws(FileError) {
                 try directory.write(VaultIdentity.fileName, Array(identity.text.utf8), replacing: false)
                 _ = try directory.makeSubdirectory(VaultDirectory.recordsName)

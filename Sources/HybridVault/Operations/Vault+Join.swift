@@ -10,6 +10,8 @@ extension Vault {
     /// Use it for a copied directory, a forgotten PIN, or a vault that another device has rekeyed. The record of
     /// revisions that this device has seen is kept, so a rollback is still detected.
     ///
+    /// The PIN is not protected by a TPM afterwards, because the TPM may be the reason for the call.
+    ///
     /// A key that is new to this device is used only after the user has compared its fingerprint with another device.
     /// A secret that this device knows from a replaced key opens no other key.
     ///
@@ -94,7 +96,7 @@ extension Vault {
             let device = try state.deviceOrNew()
             let slot = try PINSlot(wrapping: key, pin: pin, identity: identity, device: device, scrypt: location.scrypt)
             try state.write(AttemptCounter())
-            try state.write(slot)
+            try state.write(.pin(slot))
         }
         try accessing(statePath) { () throws(FileError) in
             try KnownPaths(stateDirectory: statePath).remember(identity, at: directory.path)

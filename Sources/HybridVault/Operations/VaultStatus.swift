@@ -19,8 +19,8 @@ public struct VaultStatus: Equatable, Sendable {
     public let recoveryCodes: Int
     /// Number of records, including deleted ones.
     public let records: Int
-    /// True if the vault has a PIN on this device.
-    public let hasPIN: Bool
+    /// Protection of the PIN on this device; `nil` if the vault has no PIN here.
+    public let pinProtection: PINProtection?
     /// Fingerprint of the vault key; `nil` if it was replaced elsewhere, or the vault has not been opened here yet.
     public let keyFingerprint: KeyFingerprint?
     /// True if another device replaced the vault key, and this device does not have the new one.
@@ -36,6 +36,8 @@ public struct VaultStatus: Equatable, Sendable {
     /// Warnings about ignored files in `slots/`.
     public let warnings: [VaultWarning]
 
+    /// True if the vault has a PIN on this device.
+    public var hasPIN: Bool { pinProtection != nil }
     /// True if the vault has a slot, so that it can be opened on another device.
     public var opensElsewhere: Bool { passphrases + recoveryCodes > 0 }
 }
@@ -66,7 +68,7 @@ extension Vault {
             passphrases: slots.all.count { $0.kind == .passphrase },
             recoveryCodes: slots.all.count { $0.kind == .recoveryCode },
             records: records?.count ?? 0,
-            hasPIN: state != nil,
+            pinProtection: state?.protection,
             keyFingerprint: current.map { KeyFingerprint(of: $0, identity: identity) },
             isRekeyedElsewhere: isReplaced,
             wrongPINs: Int(attempts.wrong),

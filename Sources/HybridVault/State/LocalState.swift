@@ -24,7 +24,7 @@ struct LocalState: Sendable {
         }
         self.identity = identity
         try VaultDirectory.checkPermissions(of: directory)
-        guard directory.contains(PINSlot.fileName) else { throw .noPINSlotHere(path: path) }
+        guard protection != nil else { throw .noPINSlotHere(path: path) }
     }
 
     /// Opens an existing state, complete or not; returns `nil` if there is none.
@@ -84,11 +84,28 @@ struct LocalState: Sendable {
         return value
     }
 
-    /// Returns the PIN slot, which must belong to this vault.
-    func pinSlot() throws(VaultError) -> PINSlot {
-        let slot = try read(PINSlot.fileName, limit: PINSlot.length, PINSlot.init(bytes:))
+    /// Protection of the PIN; `nil` if the vault has no PIN on this device.
+    var protection: PINProtection? {
+        switch (directory.contains(PINSlot.fileName), directory.contains(TPMSlot.fileName)) {
+        case (true, false): .deviceSecret
+        case (false, true): .tpm
+        case (true, true): .interrupted
+        case (false, false): nil
+        }
+    }
+
+    /// Returns the slot of this device, which must belong to this vault.
+    ///
+    /// If both exist, because a change was interrupted, the one without the TPM is used: it opens in any case.
+    func slot() throws(VaultError) -> DeviceSlot {
+        let isOfTPM = protection == .tpm
+        let name = isOfTPM ? TPMSlot.fileName : PINSlot.fileName
+        let slot: DeviceSlot =
+            isOfTPM
+            ? .tpm(try read(name, limit: TPMSlot.maximumLength, TPMSlot.init(bytes:)))
+            : .pin(try read(name, limit: PINSlot.length, PINSlot.init(bytes:)))
         guard slot.identity == identity else {
-            throw .damaged("\(VaultIdentity.fileName) and \(file(PINSlot.fileName)) belong to different vaults")
+            throw .damaged("\(VaultIdentity.fileName) and \(file(name)) belong to different vaults")
         }
         return slot
     }
@@ -169,8 +186,20 @@ struct LocalState: Sendable {
     /// Replaces the current key's ID, the replaced keys and the known slots.
     func write(_ known: KnownSlots) throws(VaultError) { try write(KnownSlots.fileName, known.bytes) }
 
-    /// Replaces the PIN slot.
-    func write(_ slot: PINSlot) throws(VaultError) { try write(PINSlot.fileName, slot.bytes) }
+    /// Replaces the slot of this device, then deletes that of the other kind.
+    func write(_ slot: DeviceSlot) throws(VaultError) {
+        let other: String
+        switch slot {
+        case .pin(let slot):
+            try write(PINSlot.fileName, slot.bytes)
+            other = TPMSlot.fileName
+        case .tpm(let slot):
+            try write(TPMSlot.fileName, slot.bytes)
+            other = PINSlot.fileName
+        }
+        guard directory.contains(other) else { return }
+        try accessing(file(other)) { () throws(FileError) in try directory.remove([other]) }
+    }
 
     /// Replaces the attempt counter.
     func write(_ attempts: AttemptCounter) throws(VaultError) { try write(AttemptCounter.fileName, attempts.bytes) }
