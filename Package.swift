@@ -114,7 +114,8 @@ let libraries: [Target] = [
     library("HybridSecurityKey", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridCTAPHID", crypto]),
     library("HybridCaBLE", ["HybridPrimitives", "HybridCBOR", crypto, cryptoExtras]),
     library("HybridSSHAgent", ["HybridPrimitives", crypto, cryptoExtras]),
-    library("HybridWebAuthn", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "CHybridPSL", "CHybridZlib", crypto]),
+    library("HybridDeflate", ["CHybridZlib"]),
+    library("HybridWebAuthn", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridDeflate", "CHybridPSL", crypto]),
     library("HybridQRCode", ["CHybridQREncode", "CHybridPNG"]),
     library(
         "HybridQRScanning",
@@ -138,7 +139,10 @@ let libraries: [Target] = [
     library("HybridAuthenticator", ["HybridPrimitives", "HybridCTAP", "HybridSSHAgent", crypto]),
     library(
         "HybridVault",
-        ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridAuthenticator", "HybridThreads", crypto, cryptoExtras]
+        [
+            "HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridDeflate", "HybridAuthenticator", "HybridThreads",
+            crypto, cryptoExtras,
+        ]
     ),
     library("HybridPinentry", ["HybridPrimitives", "HybridThreads"]),
     library(
@@ -277,6 +281,7 @@ let testTargets: [Target] = [
         ["HybridPrimitives", "HybridCaBLE", "HybridCBOR", "CHybridOpenSSL", "TestSupport", crypto, cryptoExtras]
     ),
     tests("SSHAgentTests", ["HybridPrimitives", "HybridSSHAgent", "TestSupport", crypto, cryptoExtras]),
+    tests("DeflateTests", ["HybridDeflate", "TestSupport"]),
     tests("WebAuthnTests", ["HybridPrimitives", "HybridWebAuthn", "HybridCTAP", "HybridCBOR", "TestSupport", crypto]),
     tests("QRCodeTests", ["HybridQRCode", "CHybridPNG", "TestSupport"]),
     tests("QRScanningTests", ["HybridQRScanning", "HybridQRCode", "CHybridPNG", "CHybridTurboJPEG", "TestSupport"]),
@@ -309,8 +314,8 @@ let testTargets: [Target] = [
     tests(
         "VaultTests",
         [
-            "HybridPrimitives", "HybridVault", "HybridAuthenticator", "HybridCTAP", "HybridCBOR", "HybridThreads",
-            "TestSupport", crypto,
+            "HybridPrimitives", "HybridVault", "HybridAuthenticator", "HybridCTAP", "HybridCBOR", "HybridDeflate",
+            "HybridThreads", "TestSupport", crypto,
         ]
     ),
     tests("PinentryTests", ["HybridPrimitives", "HybridPinentry", "TestSupport"]),

@@ -84,7 +84,8 @@ let modules: [Target] = [
     module("HybridCaBLE", ["HybridPrimitives", "HybridCBOR", crypto, cryptoExtras]),
     module("HybridSSHAgent", ["HybridPrimitives", crypto, cryptoExtras]),
     module("HybridKeyService", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridSSHAgent", crypto]),
-    module("HybridWebAuthn", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "CHybridPSL", "CHybridZlib", crypto]),
+    module("HybridDeflate", ["CHybridZlib"]),
+    module("HybridWebAuthn", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridDeflate", "CHybridPSL", crypto]),
     module("HybridThreads", []),
     module(
         "HybridQRScanning",
@@ -103,7 +104,10 @@ let modules: [Target] = [
     module("HybridAuthenticator", ["HybridPrimitives", "HybridCTAP", "HybridSSHAgent", crypto]),
     module(
         "HybridVault",
-        ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridAuthenticator", "HybridThreads", crypto, cryptoExtras]
+        [
+            "HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridDeflate", "HybridAuthenticator", "HybridThreads",
+            crypto, cryptoExtras,
+        ]
     ),
     module("HybridPinentry", ["HybridPrimitives"]),
     module("HybridPromptModel", ["HybridPrimitives"]),
@@ -128,7 +132,7 @@ let package = Package(
             dependencies: [
                 "HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridCTAPHID", "HybridSecurityKey", "HybridCaBLE",
                 "HybridSSHAgent", "HybridKeyService",
-                "HybridWebAuthn", "HybridQRScanning",
+                "HybridDeflate", "HybridWebAuthn", "HybridQRScanning",
                 "HybridSystemBus",
                 "HybridBLEAdvert", "HybridDataChannel", "HybridLocalPage",
                 "HybridAuthenticator", "HybridVault", "HybridPinentry", "HybridPromptModel", "HybridRelayCore", crypto,
