@@ -22,7 +22,8 @@ enum PasskeyText {
                 [
                     String(passkey.record.description.prefix(digits)), time(passkey.created),
                     history.lastUse(of: passkey).map(LocalTime.text) ?? "never", site(passkey),
-                    (passkey.isHidden ? "\(hidden) " : "") + (passkey.isUsable ? "" : "\(unusable) ") + account(passkey),
+                    [passkey.isHidden ? hidden : nil, passkey.isUsable ? nil : unusable, account(passkey)]
+                        .compactMap(\.self).joined(separator: " "),
                 ]
             }
         )

@@ -37,7 +37,8 @@ struct PasskeysSignal: AsyncParsableCommand {
         let signals = try PasskeySignal.read(json)
         let sites = Set(signals.map(\.relyingParty.text)).sorted()
         let others = sites.count > 1 ? "\nand \(sites.count - 1) more" : ""
-        try await output.run("Apply what a website signals about its passkeys\n\n\(sites[0])\(others)") { vault, prompts in
+        let purpose = "Apply what a website signals about its passkeys\n\n\(sites[0])\(others)"
+        try await output.run(purpose) { vault, prompts in
             let changes = try await vault.changes(for: signals)
             let renamed = changes.filter { $0.user != nil }
             if !renamed.isEmpty, !yes { try await prompts.confirm(Self.question(renamed), ok: "Rename") }
@@ -71,7 +72,8 @@ struct PasskeysSignal: AsyncParsableCommand {
     }
 
     private static func words(_ change: SignaledChange) -> [String] {
-        let passkey = "the passkey for \(PasskeyText.site(change.passkey)), account \(PasskeyText.account(change.passkey))"
+        let (site, account) = (PasskeyText.site(change.passkey), PasskeyText.account(change.passkey))
+        let passkey = "the passkey for \(site), account \(account)"
         let visibility = change.hides.map { "\($0 ? "hidden" : "shown again"): \(passkey)" }
         let names = change.user.map { "renamed: \(passkey), is now \(PasskeyText.account($0))" }
         return [visibility, names].compactMap(\.self)

@@ -6,6 +6,8 @@ private import CHybridZlib
 public enum CRC32 {
     /// Returns the checksum of at most 4 GiB; it detects damage, not forgery.
     public static func checksum(_ bytes: [UInt8]) -> UInt32 {
-        bytes.withUnsafeBufferPointer { UInt32(truncatingIfNeeded: crc32(0, $0.baseAddress, UInt32(clamping: $0.count))) }
+        bytes.withUnsafeBufferPointer { bytes in
+            UInt32(truncatingIfNeeded: crc32(0, bytes.baseAddress, UInt32(clamping: bytes.count)))
+        }
     }
 }

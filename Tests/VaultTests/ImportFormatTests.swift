@@ -39,7 +39,8 @@ struct ImportFormatTests {
     private func comparePublicKeys(_ file: ExchangeFile, with name: String) throws {
         let keys = try members(file).map { members in
             let passkey = try #require(PasskeyBody(members: members).passkey)
-            return (Base64URL.encode(passkey.id.bytes), Base64URL.encode(passkey.privateKey.publicKey.x963Representation))
+            let point = passkey.privateKey.publicKey.x963Representation
+            return (Base64URL.encode(passkey.id.bytes), Base64URL.encode(point))
         }
         #expect(try Dictionary(uniqueKeysWithValues: keys) == Exchange.publicKeys(of: name))
     }
@@ -95,13 +96,16 @@ struct ImportFormatTests {
         #expect(file.incomplete.isEmpty)
     }
 
-    @Test("Bitwarden: only ES256 keys, and a counter above 0 is reported", arguments: ["keyType", "keyAlgorithm", "keyCurve"])
+    @Test("Bitwarden: only ES256 keys are taken", arguments: ["keyType", "keyAlgorithm", "keyCurve"])
     func bitwardenKinds(name: String) throws {
         #expect(try bitwarden([name: #""other""#]).skippedPasskeys.map(\.why) == [.otherAlgorithm])
-        for (counter, lost) in [("0", []), (#""0""#, []), ("1", ["counter"]), (#""x""#, ["counter"]), ("-1", ["counter"])] {
-            let file = try bitwarden(["counter": counter])
-            #expect(file.count == 1 && file.incomplete.map(\.what) == lost, "\(counter)")
-        }
+    }
+
+    @Test("Bitwarden: a counter above 0 is reported", arguments: ["0", #""0""#, "1", #""7""#, #""x""#, "-1"])
+    func bitwardenCounter(counter: String) throws {
+        let file = try bitwarden(["counter": counter])
+        #expect(file.count == 1)
+        #expect(file.incomplete.map(\.what) == (counter.contains("0") ? [] : ["counter"]))
     }
 
     @Test("Bitwarden: encrypted exports are refused with the way to export without encryption")
@@ -111,7 +115,7 @@ struct ImportFormatTests {
                 _ = try ExchangeFile(json: json)
                 Issue.record("an encrypted export was taken")
             } catch {
-                #expect(error.reason.contains("encrypted export of Bitwarden; export again with the format .json or .zip"))
+                #expect(error.reason.contains("encrypted export of Bitwarden; export again with the format .json or"))
             }
         }
     }
@@ -119,7 +123,8 @@ struct ImportFormatTests {
     @Test(
         "Bitwarden: an export of another structure is refused as a whole, with the place of the error",
         arguments: [
-            (#"{"encrypted":false}"#, "items is missing"), (#"{"encrypted":"no","items":[]}"#, "encrypted has the wrong"),
+            (#"{"encrypted":false}"#, "items is missing"),
+            (#"{"encrypted":"no","items":[]}"#, "encrypted has the wrong type"),
             (#"{"items":{}}"#, "items has the wrong type"), (#"{"items":[7]}"#, "items[0] has the wrong type"),
             (#"{"items":[{"login":7}]}"#, "items[0].login has the wrong type"),
             (#"{"items":[{"login":{"fido2Credentials":{}}}]}"#, "items[0].login.fido2Credentials has the wrong type"),

@@ -76,8 +76,10 @@ struct ZipArchiveTests {
         let packed = TestArchive.deflated(zeros)
         #expect(packed.count < 7000)
         func archive(size: Int) -> [UInt8] {
-            TestArchive([.init("data.json", packed, method: 8, size: size, checksum: CRC32.checksum(zeros), isPacked: true)])
-                .bytes
+            let checksum = CRC32.checksum(zeros)
+            return TestArchive([
+                .init("data.json", packed, method: 8, size: size, checksum: checksum, isPacked: true)
+            ]).bytes
         }
         #expect(refusal(archive(size: zeros.count)) == nil)
         for size in [0, 1, zeros.count - 1, 1000] { #expect(refusal(archive(size: size)) == .damaged, "\(size)") }
@@ -251,7 +253,8 @@ struct TestArchive {
             let name = Array(file.path.utf8)
             let lengths = Self.bytes(UInt16(name.count)) + [0, 0]
             let offset = offsets[number] ?? locals.count
-            directory += [0x50, 0x4B, 1, 2, 20, 0, 20, 0] + Self.bytes(file.flags) + Self.bytes(file.method) + [0, 0, 0, 0]
+            directory += [0x50, 0x4B, 1, 2, 20, 0, 20, 0] + Self.bytes(file.flags) + Self.bytes(file.method)
+            directory += [0, 0, 0, 0]
             directory += sizes + lengths + [UInt8](repeating: 0, count: 10) + Self.bytes(UInt32(offset)) + name
             locals += [0x50, 0x4B, 3, 4, 20, 0] + Self.bytes(file.localFlags) + Self.bytes(file.method) + [0, 0, 0, 0]
             locals += sizes + lengths + name + file.packed
@@ -286,7 +289,7 @@ struct TestArchive {
         for _ in 0..<left { code(0x30, 8) }
         code(0, 7)
         return stride(from: 0, to: bits.count, by: 8).map { start in
-            bits[start..<min(start + 8, bits.count)].enumerated().reduce(0) { $0 | ($1.element ? 1 << UInt8($1.offset) : 0) }
+            bits[start..<min(start + 8, bits.count)].reversed().reduce(0) { $0 << 1 | ($1 ? 1 : 0) }
         }
     }
 }

@@ -25,7 +25,7 @@ struct BitwardenFields: Decodable {
     }
 }
 
-/// An item of the export: a login with its passkeys, a note, a card, …
+/// An item of the export, such as a login with its passkeys or a note.
 struct BitwardenItem: Decodable {
     /// Passkeys, and the names of the other contents.
     let credentials: [CredentialFields]

@@ -63,7 +63,7 @@ private struct SignalList: Decodable {
     }
 }
 
-/// The members of one signal. Unknown ones are ignored, as in every dictionary of WebIDL.
+/// The members of one signal; unknown ones are ignored, as in every dictionary of WebIDL.
 private struct SignalFields: Decodable {
     let signal: PasskeySignal
 
