@@ -161,10 +161,13 @@ struct ZipArchiveTests {
         var streamed = TestArchive([.init("name", [1, 2, 3], flags: 8, localFlags: 8)]).bytes
         for index in 14..<26 { streamed[index] = 0 }
         #expect(refusal(streamed) == nil, "sizes follow the data")
-        var wrong = TestArchive([.init("name", [1, 2, 3], checksum: 7)]).bytes
-        #expect(refusal(wrong) == .damaged)
-        wrong.insert(0, at: wrong.count - 22)
-        #expect(refusal(wrong) == .damaged, "something between the directory and its end")
+        #expect(refusal(TestArchive([.init("name", [1, 2, 3], checksum: 7)]).bytes) == .damaged)
+        var hiding = bytes
+        hiding.insert(0, at: hiding.count - 22)
+        #expect(refusal(hiding) == .damaged, "something between the directory and its end")
+        var short = bytes
+        short[short.count - 22 + 12] -= 1
+        #expect(refusal(short) == .damaged, "a directory longer than stated")
     }
 
     @Test("truncated and damaged archives are refused or read as they were")

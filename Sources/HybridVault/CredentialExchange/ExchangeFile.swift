@@ -169,7 +169,7 @@ extension DecodingError {
 
     private static func path(_ keys: [any CodingKey]) -> String {
         let path = keys.map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }.joined()
-        // The document is an object, so a path begins with the name of a member.
-        return path.isEmpty ? "the document" : String(path.dropFirst())
+        guard !path.isEmpty else { return "the document" }
+        return path.hasPrefix(".") ? String(path.dropFirst()) : path
     }
 }
