@@ -45,7 +45,9 @@ struct ChangeKillTests {
             var command = ["import", source]
             if name == "signal" {
                 try await program(command, of: nil).expect(0, errors: "added 3 passkeys")
-                let signals = [("example.com", "YWRhQGV4YW1wbGUuY29t"), ("shop.example.org", "Ym9i")].map { site, user in
+                let signals = [("example.com", "YWRhQGV4YW1wbGUuY29t"), ("shop.example.org", "Ym9i")].map {
+                    site,
+                    user in
                     #"{"rpId":"\#(site)","userId":"\#(user)","allAcceptedCredentialIds":[]}"#
                 }
                 let file = program.folder + "/signal.json"
