@@ -120,7 +120,8 @@ let libraries: [Target] = [
     library("HybridSecurityKey", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridCTAPHID", crypto]),
     library("HybridCaBLE", ["HybridPrimitives", "HybridCBOR", crypto, cryptoExtras]),
     library("HybridSSHAgent", ["HybridPrimitives", crypto, cryptoExtras]),
-    library("HybridWebAuthn", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "CHybridPSL", "CHybridZlib", crypto]),
+    library("HybridDeflate", ["CHybridZlib"]),
+    library("HybridWebAuthn", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridDeflate", "CHybridPSL", crypto]),
     library("HybridQRCode", ["CHybridQREncode", "CHybridPNG"]),
     library(
         "HybridQRScanning",
@@ -146,8 +147,8 @@ let libraries: [Target] = [
     library(
         "HybridVault",
         [
-            "HybridPrimitives", "HybridThreads", "HybridCBOR", "HybridCTAP", "HybridAuthenticator", "HybridTPM", crypto,
-            cryptoExtras,
+            "HybridPrimitives", "HybridThreads", "HybridCBOR", "HybridCTAP", "HybridDeflate", "HybridAuthenticator",
+            "HybridTPM", crypto, cryptoExtras,
         ]
     ),
     library("HybridPinentry", ["HybridPrimitives", "HybridThreads"]),
@@ -287,6 +288,7 @@ let testTargets: [Target] = [
         ["HybridPrimitives", "HybridCaBLE", "HybridCBOR", "CHybridOpenSSL", "TestSupport", crypto, cryptoExtras]
     ),
     tests("SSHAgentTests", ["HybridPrimitives", "HybridSSHAgent", "TestSupport", crypto, cryptoExtras]),
+    tests("DeflateTests", ["HybridDeflate", "TestSupport"]),
     tests("WebAuthnTests", ["HybridPrimitives", "HybridWebAuthn", "HybridCTAP", "HybridCBOR", "TestSupport", crypto]),
     tests("QRCodeTests", ["HybridQRCode", "CHybridPNG", "TestSupport"]),
     tests("QRScanningTests", ["HybridQRScanning", "HybridQRCode", "CHybridPNG", "CHybridTurboJPEG", "TestSupport"]),
@@ -320,8 +322,8 @@ let testTargets: [Target] = [
     tests(
         "VaultTests",
         [
-            "HybridPrimitives", "HybridVault", "HybridAuthenticator", "HybridCTAP", "HybridCBOR", "HybridThreads",
-            "HybridTPM", "TestSupport", crypto,
+            "HybridPrimitives", "HybridVault", "HybridAuthenticator", "HybridCTAP", "HybridCBOR", "HybridDeflate",
+            "HybridThreads", "HybridTPM", "TestSupport", crypto,
         ]
     ),
     tests("PinentryTests", ["HybridPrimitives", "HybridPinentry", "TestSupport"]),

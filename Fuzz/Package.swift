@@ -85,7 +85,8 @@ let modules: [Target] = [
     module("HybridCaBLE", ["HybridPrimitives", "HybridCBOR", crypto, cryptoExtras]),
     module("HybridSSHAgent", ["HybridPrimitives", crypto, cryptoExtras]),
     module("HybridKeyService", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridSSHAgent", crypto]),
-    module("HybridWebAuthn", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "CHybridPSL", "CHybridZlib", crypto]),
+    module("HybridDeflate", ["CHybridZlib"]),
+    module("HybridWebAuthn", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridDeflate", "CHybridPSL", crypto]),
     module("HybridThreads", []),
     module(
         "HybridQRScanning",
@@ -106,8 +107,8 @@ let modules: [Target] = [
     module(
         "HybridVault",
         [
-            "HybridPrimitives", "HybridThreads", "HybridCBOR", "HybridCTAP", "HybridAuthenticator", "HybridTPM", crypto,
-            cryptoExtras,
+            "HybridPrimitives", "HybridThreads", "HybridCBOR", "HybridCTAP", "HybridDeflate", "HybridAuthenticator",
+            "HybridTPM", crypto, cryptoExtras,
         ]
     ),
     module("HybridPinentry", ["HybridPrimitives"]),
@@ -133,7 +134,7 @@ let package = Package(
             dependencies: [
                 "HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridCTAPHID", "HybridSecurityKey", "HybridCaBLE",
                 "HybridSSHAgent", "HybridKeyService",
-                "HybridWebAuthn", "HybridQRScanning",
+                "HybridDeflate", "HybridWebAuthn", "HybridQRScanning",
                 "HybridSystemBus",
                 "HybridBLEAdvert", "HybridDataChannel", "HybridLocalPage",
                 "HybridAuthenticator", "HybridTPM", "HybridVault", "HybridPinentry", "HybridPromptModel", "HybridRelayCore", crypto,

@@ -13,9 +13,10 @@ struct ImportCommand: AsyncParsableCommand {
         commandName: "import",
         abstract: "Add the passkeys of another program's export.",
         discussion: """
-            The file must be in the Credential Exchange Format of the FIDO Alliance. Passwords and other items that \
-            are not passkeys are left out and named. Existing passkeys in the vault do not change. The sites in the \
-            file are listed before the PIN is asked for, and imported passkeys are offered after all others.
+            The file is a .json file in the Credential Exchange Format of the FIDO Alliance or Bitwarden's unencrypted \
+            export, or a .zip archive with such a file. Passwords and other items that are not passkeys are left out \
+            and named. Existing passkeys in the vault do not change. The sites in the file are listed before the PIN is \
+            asked for, and imported passkeys are offered after all others.
             """
     )
 
@@ -26,14 +27,16 @@ struct ImportCommand: AsyncParsableCommand {
 
     func run() async throws {
         let document = try await untilSignal { try await ExchangeFile.read(file) }
-        for (what, count) in document.skipped { report("left out: \(Self.words(what, count))") }
+        for (what, count) in document.skipped {
+            if let type = what.otherType { report("left out: \(Self.words(type, count))") }
+        }
+        Self.list(document.skippedPasskeys, "left out") { "\(Self.words($0.passkey)) \($0.why.reason)" }
         for (what, count) in document.incomplete {
             report("without \(what), which this program can't keep: \(PasskeyText.count(count))")
         }
         guard document.count > 0 else {
             let none = "there is no passkey in \(file) that can be kept here"
-            let hasPasskeys = document.skipped.contains { what, _ in what.otherType == nil }
-            if hasPasskeys { throw CommandFailure(none, status: .dataError) }
+            guard document.skippedPasskeys.isEmpty else { throw CommandFailure(none, status: .dataError) }
             return report(none)
         }
         let sites = document.sites
@@ -45,19 +48,36 @@ struct ImportCommand: AsyncParsableCommand {
     }
 
     private func summarize(_ result: PasskeyImport, of document: ExchangeFile) throws {
-        if result.present > 0 { report("\(PasskeyText.count(result.present)) left as they are here already") }
-        if result.different > 0 {
-            report("\(PasskeyText.count(result.different)) here with another key; left as it is here")
-        }
-        let added = "added \(PasskeyText.count(result.added))"
+        Self.list(result.present, "here already") { Self.words($0) }
+        Self.list(result.different, "left as it is here, with another key") { Self.words($0) }
+        let left = document.skippedPasskeys.count
+        var counts = ["added \(PasskeyText.count(result.added))"]
+        if !result.present.isEmpty { counts.append("\(result.present.count) here already") }
+        if !result.different.isEmpty { counts.append("\(result.different.count) here with another key") }
+        if left > 0 { counts.append("\(left) left out") }
+        let sentence = counts.joined(separator: ", ")
         // A user who deletes the file now would lose the passkeys that exist only in it.
-        guard document.skipped.isEmpty, document.incomplete.isEmpty, result.different == 0 else {
-            guard result.added + result.present > 0 else {
-                throw CommandFailure("\(added): none of \(file) could be kept", status: .dataError)
+        guard document.skipped.isEmpty, document.incomplete.isEmpty, result.different.isEmpty else {
+            guard result.added + result.present.count > 0 else {
+                throw CommandFailure("\(sentence): none of \(file) could be kept", status: .dataError)
             }
-            return report("\(added), not all that is in \(file); its keys are in the clear")
+            return report("\(sentence): not all that is in \(file); its keys are in the clear")
         }
-        report("\(added); delete \(file) once your other devices show them, too: its keys are in the clear")
+        report("\(sentence); delete \(file) once your other devices show them, too: its keys are in the clear")
+    }
+
+    /// Maximum number of lines of one kind; a hostile file could fill the terminal with more.
+    private static let maximumItems = 1000
+
+    /// Writes one line for each passkey, up to a limit.
+    private static func list<Item>(_ items: [Item], _ what: String, _ words: (Item) -> String) {
+        for item in items.prefix(maximumItems) { report("\(what): \(words(item))") }
+        if items.count > maximumItems { report("\(what): \(items.count - maximumItems) more passkeys") }
+    }
+
+    private static func words(_ passkey: PasskeyLabel) -> String {
+        let site = passkey.site.map { "a passkey for \(SafeText(quoting: $0))" } ?? "a passkey without a site"
+        return passkey.account.map { "\(site) (account \(SafeText(quoting: $0)))" } ?? site
     }
 
     /// Maximum length of the sites in the prompt, which with their surroundings fits a line of pinentry's protocol.
@@ -78,11 +98,7 @@ struct ImportCommand: AsyncParsableCommand {
         return lines.joined(separator: "\n")
     }
 
-    private static func words(_ what: SkippedCredential, _ count: Int) -> String {
-        switch what.otherType {
-        case ""?: "\(count) of other types"
-        case let type?: "\(count) of type \(SafeText(quoting: type))"
-        case nil: "\(PasskeyText.count(count)) \(what.reason)"
-        }
+    private static func words(_ type: String, _ count: Int) -> String {
+        type.isEmpty ? "\(count) of other types" : "\(count) of type \(SafeText(quoting: type))"
     }
 }

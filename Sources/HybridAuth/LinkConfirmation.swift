@@ -28,8 +28,8 @@ struct LinkConfirmation: Sendable {
         let old = CodeAge.warning(age).map { "\n\n\($0)" } ?? ""
         do throws(PinentryError) {
             let answer = try await pinentry.confirm(
-                description: "A link asks this device to sign in on another one.\n\nGo on only if you have just read a "
-                    + "code from a device before you.\(made) The relay \(relay) and Bluetooth will be used.\(old)",
+                description: "A link asks this device to sign in on another one. The code came from the link, not "
+                    + "from a camera.\n\nGo on only if you have just read a code from a device before you.\(made) The relay \(relay) and Bluetooth will be used.\(old)",
                 ok: "Go on",
                 cancel: "Decline"
             )

@@ -24,9 +24,12 @@ enum PasskeyChoice {
     /// - Throws: `CommandFailure` if there is none, or more than one.
     static func find(_ which: String, in passkeys: [PasskeySummary]) throws -> PasskeySummary {
         let digits = Array(which.lowercased().utf8)
+        let named = passkeys.filter { $0.relyingParty?.text.utf8.elementsEqual(which.utf8) == true }
+        // The name of a site means a passkey that `list` shows, if there is one.
+        let shown = named.contains { !$0.isHidden } ? named.filter { !$0.isHidden } : named
         let found = passkeys.filter { passkey in
             (digits.count >= minimumDigits && passkey.record.description.utf8.starts(with: digits))
-                || passkey.relyingParty?.text.utf8.elementsEqual(which.utf8) == true
+                || shown.contains { $0.record == passkey.record }
         }
         guard let first = found.first else { throw CommandFailure(VaultError.noSuchRecord) }
         guard found.count == 1 else {

@@ -44,7 +44,7 @@ enum PasskeyJSON {
             ("userDisplayName", passkey.user.map { .string($0.displayName) } ?? .null),
             ("created", passkey.created == 0 ? .null : number(passkey.created)), ("usable", .boolean(passkey.isUsable)),
             ("discoverable", passkey.isUsable ? .boolean(passkey.isDiscoverable) : .null),
-            ("sshKey", .boolean(passkey.isSSHKey)),
+            ("hidden", .boolean(passkey.isHidden)), ("sshKey", .boolean(passkey.isSSHKey)),
             ("signs", passkey.signedDataKind.map { .string($0.rawValue) } ?? .null),
             ("prf", passkey.isUsable ? .boolean(passkey.hasPRFSecret) : .null),
         ]

@@ -11,6 +11,7 @@ internal import HybridVault
 enum PasskeyText {
     private static let unknown = "-"
     private static let unusable = "(this version can't use it)"
+    private static let hidden = "(hidden)"
 
     /// Returns one line for each passkey, with a heading.
     static func table(_ passkeys: [PasskeySummary], _ history: PasskeyHistory) -> String {
@@ -21,7 +22,8 @@ enum PasskeyText {
                 [
                     String(passkey.record.description.prefix(digits)), time(passkey.created),
                     history.lastUse(of: passkey).map(LocalTime.text) ?? "never", site(passkey),
-                    passkey.isUsable ? account(passkey) : "\(unusable) \(account(passkey))",
+                    [passkey.isHidden ? hidden : nil, passkey.isUsable ? nil : unusable, account(passkey)]
+                        .compactMap(\.self).joined(separator: " "),
                 ]
             }
         )
@@ -43,6 +45,7 @@ enum PasskeyText {
         } else {
             rows.append(["usable", "no, a later version of this program made or changed it"])
         }
+        if passkey.isHidden { rows.append(["hidden", "yes, the site has signaled that it does not accept it"]) }
         let uses = history.uses(of: passkey)
         let lines = uses.map { [LocalTime.text($0.time), words($0.operation), words($0.outcome)] }
         let table = uses.isEmpty ? "no uses yet" : columns(["WHEN", "WHAT", "OUTCOME"], lines)
@@ -67,8 +70,11 @@ enum PasskeyText {
     }
 
     /// Returns the account's name as the prompts show it.
-    static func account(_ passkey: PasskeySummary) -> String {
-        guard let user = passkey.user else { return unknown }
+    static func account(_ passkey: PasskeySummary) -> String { account(passkey.user) }
+
+    /// Returns an account's name as the prompts show it, or a dash if it is unknown.
+    static func account(_ user: UserEntity?) -> String {
+        guard let user else { return unknown }
         let name = user.name.isEmpty ? user.displayName : user.name
         return name.isEmpty ? "(without a name)" : quoted(name)
     }

@@ -16,7 +16,8 @@ struct PasskeysCommand: AsyncParsableCommand {
         commandName: "passkeys",
         abstract: "List, rename and delete passkeys, and show when they were used.",
         subcommands: [
-            PasskeysList.self, PasskeysShow.self, PasskeysRename.self, PasskeysDelete.self, PasskeysHistory.self,
+            PasskeysList.self, PasskeysShow.self, PasskeysRename.self, PasskeysDelete.self, PasskeysSignal.self,
+            PasskeysHistory.self,
         ]
     )
 }
@@ -47,15 +48,21 @@ struct PasskeysList: AsyncParsableCommand {
 
     @OptionGroup var output: PasskeyOutput
 
+    @Flag(help: "Also list passkeys that their sites no longer accept.")
+    var hidden = false
+
     func run() async throws {
         try await output.run("List the passkeys of this vault") { vault, _ in
-            let passkeys = try await vault.summaries()
+            let all = try await vault.summaries()
+            let passkeys = hidden ? all : all.filter { !$0.isHidden }
+            let count = all.count - passkeys.count
+            if count > 0 { report("not listed: \(PasskeyText.count(count)) hidden; list them with --hidden") }
             let history = try await PasskeyHistory(vault)
             if output.json {
                 let rows = passkeys.map { PasskeyJSON.row($0, history) }
                 return JSONText.object([("passkeys", .array(rows))]).description
             }
-            if passkeys.isEmpty { report("the vault has no passkeys; a site makes one with hybrid-auth scan") }
+            if all.isEmpty { report("the vault has no passkeys; a site makes one with hybrid-auth scan") }
             return passkeys.isEmpty ? "" : PasskeyText.table(passkeys, history)
         }
     }

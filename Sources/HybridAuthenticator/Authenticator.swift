@@ -192,9 +192,9 @@ public actor Authenticator {
                 throw .alreadyRegistered
             }
             // CTAP 2.1 §6.1.2: a discoverable passkey replaces an earlier one of the same account.
-            // A website does not replace an SSH key.
+            // A website does not replace an SSH key. A hidden passkey stays: the website may accept it again.
             let replaced = existing.filter {
-                request.residentKey && $0.isDiscoverable && $0.user.id == request.user.id && $0.signedDataKind == kind
+                request.residentKey && $0.isOffered && $0.user.id == request.user.id && $0.signedDataKind == kind
             }
             try await self.prompt { () async throws(UserRefusal) in
                 try await self.user.confirmCreation(
@@ -239,7 +239,7 @@ public actor Authenticator {
         return try await retaining(unlocked, for: operation) { () async throws(AuthenticatorFailure) in
             let allowed = Set(request.allowList.filter(\.isPublicKey).map(\.id))
             let requested = try await self.passkeys(in: unlocked, for: operation.relyingParty)
-                .filter { request.allowList.isEmpty ? $0.isDiscoverable : allowed.contains($0.id) }
+                .filter { request.allowList.isEmpty ? $0.isOffered : allowed.contains($0.id) }
             let candidates = requested.filter(operation.isPermitted)
             guard !candidates.isEmpty else {
                 let isUnstated = request.signedData == nil && !requested.isEmpty

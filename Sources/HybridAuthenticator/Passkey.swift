@@ -18,10 +18,15 @@ public struct Passkey: SecretMaterial, Sendable {
     public let isBackupEligible: Bool
     /// True if a client can use the passkey without knowing its ID (a resident key); fixed at creation.
     public let isDiscoverable: Bool
+    /// True if the relying party has signaled that it no longer accepts the passkey (WebAuthn Level 3 §5.1.10).
+    public let isHidden: Bool
     /// The only kind of data that the passkey signs, fixed at creation; `nil` if it signs any data.
     public let signedDataKind: SignedDataKind?
     /// The secret of the `prf` outputs; `nil` if the passkey was created without one.
     public let prfSecret: PRFSecret?
+
+    /// True if the passkey is offered to clients that do not name it.
+    var isOffered: Bool { isDiscoverable && !isHidden }
 
     /// Creates a passkey from its parts.
     public init(
@@ -31,6 +36,7 @@ public struct Passkey: SecretMaterial, Sendable {
         privateKey: P256.Signing.PrivateKey,
         isBackupEligible: Bool,
         isDiscoverable: Bool = true,
+        isHidden: Bool = false,
         signedDataKind: SignedDataKind? = nil,
         prfSecret: PRFSecret? = nil
     ) {
@@ -40,6 +46,7 @@ public struct Passkey: SecretMaterial, Sendable {
         self.privateKey = privateKey
         self.isBackupEligible = isBackupEligible
         self.isDiscoverable = isDiscoverable
+        self.isHidden = isHidden
         self.signedDataKind = signedDataKind
         self.prfSecret = prfSecret
     }

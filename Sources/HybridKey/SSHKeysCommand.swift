@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import Glibc
 internal import HybridCommandSupport
 internal import HybridKeyService
 internal import HybridPrimitives
@@ -120,7 +119,7 @@ struct SSHKeysCommand: AsyncParsableCommand {
         func run() async throws {
             let bytes: [UInt8]
             do throws(FileReadError) {
-                bytes = file == "-" ? Self.standardInput() : try readWholeFile(file, atMost: KeyList.maximumSize)
+                bytes = try readWholeFileOrStandardInput(file, atMost: KeyList.maximumSize)
             } catch {
                 throw CommandFailure("\(file): \(error.sentence)", status: .noInput)
             }
@@ -132,19 +131,6 @@ struct SSHKeysCommand: AsyncParsableCommand {
             }
             try SSHKeysCommand.store().add(keys)
             HybridKey.report("added \(keys.count) \(keys.count == 1 ? "key" : "keys")")
-        }
-
-        /// Reads standard input up to a little more than the permitted length.
-        private static func standardInput() -> [UInt8] {
-            var bytes: [UInt8] = []
-            var chunk = [UInt8](repeating: 0, count: 16384)
-            while bytes.count <= KeyList.maximumSize {
-                let count = read(STDIN_FILENO, &chunk, chunk.count)
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { break }
-                bytes += chunk[..<count]
-            }
-            return bytes
         }
     }
 

@@ -166,6 +166,8 @@ public struct PasskeySummary: Sendable, Equatable {
     public let created: UInt64
     /// True if a client can use the passkey without knowing its ID; false if this version cannot use it.
     public let isDiscoverable: Bool
+    /// True if the site has signaled that it no longer accepts the passkey; only sites that name it are offered it.
+    public let isHidden: Bool
     /// The only kind of data that the passkey signs; `nil` if it signs any data, or if this version cannot use it.
     public let signedDataKind: SignedDataKind?
     /// True if the passkey supports the `prf` extension; false if this version cannot use it.
@@ -182,6 +184,7 @@ public struct PasskeySummary: Sendable, Equatable {
         self.user = body.user
         self.created = body.created
         self.isDiscoverable = body.isDiscoverable
+        self.isHidden = body.isHidden
         self.signedDataKind = body.signedDataKind
         self.hasPRFSecret = body.hasPRFSecret
         self.isUsable = body.isUsable

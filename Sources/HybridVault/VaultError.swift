@@ -87,8 +87,10 @@ public enum VaultError: ExplainedFailure, Hashable {
     case exportIntoVault(path: String)
     /// A file to import cannot be read; the text says why.
     case importUnreadable(String)
-    /// A file to import is not in the Credential Exchange Format; the text says why.
+    /// A file to import is in no format that can be imported; the text says why.
     case importInvalid(String)
+    /// A file has no signals of a website; the text says why.
+    case signalInvalid(String)
     /// The vault already has a PIN on this device.
     case hasPINHere(path: String)
     /// The record of revisions that this device has seen cannot be read.
@@ -275,7 +277,8 @@ public enum VaultError: ExplainedFailure, Hashable {
             )
         case .importUnreadable(let what): (.noInput, "the file can't be read: \(what)")
         case .importInvalid(let what):
-            (.dataError, "the file is not an export in the Credential Exchange Format (\(what)); nothing was added")
+            (.dataError, "the file can't be imported: \(what); nothing was added")
+        case .signalInvalid(let what): (.dataError, "the signal can't be used: \(what); nothing was changed")
         case .tpm(let error):
             (
                 error.status,

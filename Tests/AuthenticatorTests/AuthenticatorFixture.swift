@@ -40,6 +40,7 @@ struct AuthenticatorFixture {
         id: UInt8? = nil,
         eligible: Bool = true,
         discoverable: Bool = true,
+        hidden: Bool = false,
         kind: SignedDataKind? = nil,
         secret: PRFSecret? = nil
     ) throws -> Passkey {
@@ -51,6 +52,7 @@ struct AuthenticatorFixture {
             privateKey: P256.Signing.PrivateKey(),
             isBackupEligible: eligible,
             isDiscoverable: discoverable,
+            isHidden: hidden,
             signedDataKind: kind,
             prfSecret: secret
         )

@@ -19,6 +19,30 @@ struct ReplacementTests {
         #expect(try fixture.verifies(GetAssertionResponse(parsing: named.body), by: stored))
     }
 
+    @Test("A hidden passkey is used only if the site names it, and is still excluded")
+    func hidden() async throws {
+        let fixture = try AuthenticatorFixture()
+        let hidden = try fixture.addPasskey("ada", hidden: true)
+        #expect(await fixture.sign().status == .noCredentials)
+        let named = await fixture.sign(allow: [hidden.descriptor])
+        #expect(named.status == .success)
+        #expect(try fixture.verifies(GetAssertionResponse(parsing: named.body), by: hidden))
+        #expect(try await fixture.create(exclude: [hidden.descriptor]).status != .success)
+        #expect(fixture.store.passkeys.map(\.id) == [hidden.id])
+    }
+
+    @Test("A new passkey does not replace a hidden one of its account")
+    func hiddenIsKept() async throws {
+        let fixture = try AuthenticatorFixture()
+        let hidden = try fixture.addPasskey("ada", id: 1, hidden: true)
+        let shown = try fixture.addPasskey("ada", id: 2)
+        #expect(try await fixture.create().status == .success)
+        let new = try #require(fixture.store.passkeys.first)
+        try await fixture.authenticator.responseDelivered()
+        #expect(Set(fixture.store.passkeys.map(\.id)) == [new.id, hidden.id])
+        #expect(await fixture.sign(allow: [shown.descriptor]).status == .noCredentials)
+    }
+
     @Test("The exclude list also matches passkeys that are not discoverable")
     func excluded() async throws {
         let fixture = try AuthenticatorFixture()

@@ -54,7 +54,7 @@ struct ConvergenceTests {
             let vault = try copy.unlock()
             let entries = try await vault.summaries()
             let entry = entries.isEmpty ? nil : entries[random.number(0...(entries.count - 1))]
-            switch (random.number(0...9), entry) {
+            switch (random.number(0...10), entry) {
             case (0...2, _), (_, nil):
                 try await vault.add(.fresh(user: "user \(step)"))
                 made.formUnion(try await vault.summaries().map(\.record))
@@ -68,6 +68,9 @@ struct ConvergenceTests {
                 let site = try #require(entry.relyingParty)
                 try await vault.recordUse(for: site, .signIn, .done, credential: entry.credential)
                 uses += 1
+            case (10, let entry?):
+                let change = SignaledChange(passkey: entry, hides: !entry.isHidden, user: nil)
+                #expect(try await vault.make([change]) == 1, comment)
             default:
                 let (from, to) = (random.number(0...(copies.count - 1)), random.number(0...(copies.count - 1)))
                 if from != to { try await carry(from: copies[from], to: copies[to], &random) }
@@ -84,7 +87,9 @@ struct ConvergenceTests {
             let vault = try copy.unlock()
             #expect(vault.warnings.isEmpty, comment)
             var content = Content()
-            for entry in try await vault.summaries() { content.accounts["\(entry.record)"] = entry.user?.name ?? "" }
+            for entry in try await vault.summaries() {
+                content.accounts["\(entry.record)"] = "\(entry.user?.name ?? ""), hidden: \(entry.isHidden)"
+            }
             content.uses = try await vault.uses().uses
             contents.append(content)
         }

@@ -96,6 +96,28 @@ struct DurabilityTests {
         try await recording.replay()
     }
 
+    @Test("Signals: the vault opens at every step with all passkeys, and a second call makes the rest")
+    func signals() async throws {
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        let unlocked = try fixture.unlock()
+        let users = ["ada", "bob", "cy"]
+        for user in users { try await unlocked.add(.fresh(user: user)) }
+        let files = unlocked.files
+        let recording = try await Recording(fixture, onTopOf: true)
+        recording.confirm {
+            $0.vaultExists = true
+            $0.accounts = Set(users)
+        }
+        let signals = try users.map { user -> PasskeySignal in
+            .allAcceptedCredentials(site, try #require(UserHandle(bytes: Array(user.utf8))), [])
+        }
+        let changes = try await unlocked.changes(for: signals)
+        #expect(changes.count == 3)
+        #expect(try recording.perform { try files.make(changes, key: fixture.key) } == 3)
+        try await recording.replay()
+    }
+
     @Test("A slot, a backup and a rekey: the vault opens at every step, with one key or the other")
     func rekeying() async throws {
         let fixture = try VaultFixture()

@@ -89,7 +89,8 @@ struct ExchangeFileTests {
         arguments: [
             ("", "not JSON"), ("{", "not JSON"), ("[]", "the document has the wrong type"),
             ("{}", "version is missing"),
-            (#"{"version":1,"accounts":[]}"#, "version has the wrong type"),
+            (#"{"version":"1","accounts":[]}"#, "version has the wrong type"),
+            (#"{"version":2,"accounts":[]}"#, "version 2"), (#"{"version":-1,"accounts":[]}"#, "version -1"),
             (#"{"version":{"major":2,"minor":0},"accounts":[]}"#, "version 2"),
             (#"{"version":{"major":1,"minor":0}}"#, "accounts is missing"),
             (#"{"version":{"major":1,"minor":0},"accounts":{}}"#, "accounts has the wrong type"),

@@ -13,14 +13,16 @@ import TestSupport
 /// Documents of the Credential Exchange Format for tests.
 enum Exchange {
     /// A document as another password manager might write it, made by hand from the published structure.
-    static func otherManager() throws -> [UInt8] {
-        Array(try Data(contentsOf: URL(fileURLWithPath: folder + "/other-manager.json")))
+    static func otherManager() throws -> [UInt8] { try file("other-manager.json") }
+
+    /// Returns a file of another program.
+    static func file(_ name: String) throws -> [UInt8] {
+        Array(try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name)")))
     }
 
-    /// Public keys of its passkeys, computed with Python, by credential ID.
-    static func publicKeys() throws -> [String: String] {
-        let data = try Data(contentsOf: URL(fileURLWithPath: folder + "/other-manager.public.json"))
-        return try JSONDecoder().decode([String: String].self, from: data)
+    /// Public keys of a file's passkeys, computed with Python, by credential ID.
+    static func publicKeys(of name: String = "other-manager") throws -> [String: String] {
+        try JSONDecoder().decode([String: String].self, from: Data(file(name + ".public.json")))
     }
 
     private static let folder = PackageFolder.path + "/Tests/CredentialExchange"

@@ -551,20 +551,20 @@ _hybrid-auth_passkeys() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    list|show|rename|delete|history)
+    list|show|rename|delete|signal|history)
         # Offer subcommand argument completions
         "_hybrid-auth_passkeys_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'list show rename delete history' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'list show rename delete signal history' -- "${cur}"))
         ;;
     esac
 }
 
 _hybrid-auth_passkeys_list() {
     repeating_flags=()
-    non_repeating_flags=(--json --version -h --help)
+    non_repeating_flags=(--json --hidden --version -h --help)
     repeating_options=()
     non_repeating_options=(--vault --pinentry)
     __hybrid-auth_offer_flags_options 0
@@ -620,6 +620,24 @@ _hybrid-auth_passkeys_rename() {
 }
 
 _hybrid-auth_passkeys_delete() {
+    repeating_flags=()
+    non_repeating_flags=(--json --yes --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--vault --pinentry)
+    __hybrid-auth_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--vault')
+        return
+        ;;
+    '--pinentry')
+        return
+        ;;
+    esac
+}
+
+_hybrid-auth_passkeys_signal() {
     repeating_flags=()
     non_repeating_flags=(--json --yes --version -h --help)
     repeating_options=()

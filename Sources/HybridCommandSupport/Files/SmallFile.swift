@@ -34,6 +34,15 @@ public func readWholeFile(_ path: String, atMost limit: Int) throws(FileReadErro
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw .failed(errorNumber: errno) }
     guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile }
+    return try readToEnd(of: descriptor, atMost: limit)
+}
+
+/// Returns the contents of a regular file of at most `limit` bytes, or of standard input if `path` is a dash.
+package func readWholeFileOrStandardInput(_ path: String, atMost limit: Int) throws(FileReadError) -> [UInt8] {
+    path == "-" ? try readToEnd(of: STDIN_FILENO, atMost: limit) : try readWholeFile(path, atMost: limit)
+}
+
+private func readToEnd(of descriptor: Int32, atMost limit: Int) throws(FileReadError) -> [UInt8] {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 4096)
     while true {

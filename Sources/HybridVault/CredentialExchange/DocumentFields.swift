@@ -1,6 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridCTAP
 internal import HybridPrimitives
+
+/// A file to import: a document of the Credential Exchange Format, or an export of Bitwarden.
+enum ImportedDocument: Decodable {
+    case exchange(DocumentFields)
+    case bitwarden(BitwardenFields)
+
+    /// Members of the outermost object that distinguish the formats.
+    private enum CodingKeys: String, CodingKey {
+        case version
+        case accounts
+        case items
+        case encrypted
+    }
+
+    init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        let isExchange = members.contains(.version) || members.contains(.accounts)
+        if !isExchange, members.contains(.items) || members.contains(.encrypted) {
+            self = .bitwarden(try BitwardenFields(from: decoder))
+        } else {
+            self = .exchange(try DocumentFields(from: decoder))
+        }
+    }
+}
 
 /// The relevant members of a document, nested as in the format: document, accounts, items, credentials.
 ///
@@ -19,10 +44,12 @@ struct DocumentFields: Decodable {
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        let version = try container.decode(Version.self, forKey: .version)
-        // Minor versions only add members.
-        guard version.major == ExchangeFormat.major else {
-            throw ExchangeFile.ParseError(reason: "it has version \(version.major) of the format; this program reads 1")
+        if let draft = try? container.decode(Int.self, forKey: .version) {
+            guard ExchangeFormat.drafts.contains(draft) else { throw ExchangeFile.ParseError(version: draft) }
+        } else {
+            let version = try container.decode(Version.self, forKey: .version)
+            // Minor versions only add members.
+            guard version.major == ExchangeFormat.major else { throw ExchangeFile.ParseError(version: version.major) }
         }
         accounts = try container.decode([AccountFields].self, forKey: .accounts)
     }
@@ -87,7 +114,7 @@ enum CredentialFields: Decodable {
     /// A passkey; indirect, so that credentials of other types, which may be far more numerous, take less memory.
     indirect case passkey(PasskeyFields)
     /// A passkey that cannot be imported.
-    case skipped(SkippedCredential)
+    indirect case skipped(SkippedCredential, PasskeyLabel)
     /// A credential of another type, with the type from the file; empty if there is none.
     case other(String)
 
@@ -105,14 +132,45 @@ enum CredentialFields: Decodable {
             self = .other("")
             return
         }
-        guard type.utf8.elementsEqual(ExchangeFormat.passkeyType.utf8) else {
+        guard ExchangeFormat.isPasskeyType(type) else {
             self = .other(String(type.unicodeScalars.prefix(64)))
             return
         }
         do throws(SkippedCredential) {
             self = .passkey(try PasskeyFields(decoder))
         } catch {
-            self = .skipped(error)
+            self = .skipped(error, PasskeyLabel(decoder))
         }
+    }
+}
+
+/// The site and the account of a passkey in a file, for messages; untrusted text of at most 64 characters each.
+public struct PasskeyLabel: Hashable, Sendable {
+    /// RP ID as the file has it; `nil` if there is none.
+    public let site: String?
+    /// Name of the account; `nil` if there is none.
+    public let account: String?
+
+    private static let maximumCharacters = 64
+
+    private enum CodingKeys: String, CodingKey {
+        case rpId
+        case username
+        case userName
+    }
+
+    /// Creates a label from the members of a passkey that is otherwise malformed.
+    init(_ decoder: any Decoder) {
+        let container = try? decoder.container(keyedBy: CodingKeys.self)
+        func text(_ name: CodingKeys) -> String? { try? container?.decode(String.self, forKey: name) }
+        self.init(site: text(.rpId), account: text(.username) ?? text(.userName))
+    }
+
+    init(_ passkey: PasskeyFields) { self.init(site: passkey.relyingParty.text, account: passkey.user.name) }
+
+    init(site: String?, account: String?) {
+        func shortened(_ text: String) -> String { String(text.unicodeScalars.prefix(Self.maximumCharacters)) }
+        self.site = site.map(shortened)
+        self.account = account.map(shortened)
     }
 }

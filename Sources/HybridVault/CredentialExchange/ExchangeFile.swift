@@ -4,12 +4,16 @@ private import FoundationEssentials
 public import HybridCTAP
 internal import HybridThreads
 
-/// The passkeys that can be imported from a document in the Credential Exchange Format.
+/// The passkeys that can be imported from an export of another program.
+///
+/// The formats are the Credential Exchange Format and Bitwarden's unencrypted JSON, each also in a ZIP archive.
 public struct ExchangeFile: Sendable {
     /// Passkeys that can be imported, in the order of the file.
     private(set) var passkeys: [ImportedPasskey] = []
     /// Causes of skipped credentials, each with the number of such credentials, in the order of the file.
     public private(set) var skipped: [(what: SkippedCredential, count: Int)] = []
+    /// Skipped passkeys, each with its cause, in the order of the file.
+    public private(set) var skippedPasskeys: [(passkey: PasskeyLabel, why: SkippedCredential)] = []
     /// Names of members that cannot be imported, each with the number of passkeys that have it.
     public private(set) var incomplete: [(what: String, count: Int)] = []
 
@@ -26,9 +30,14 @@ public struct ExchangeFile: Sendable {
     /// A reason to reject the whole document, as part of a message.
     struct ParseError: Error, Equatable {
         let reason: String
+
+        init(reason: String) { self.reason = reason }
+
+        /// The reason to reject a document of another version.
+        init(version: Int) { reason = "it has version \(version) of the format; this program reads 1" }
     }
 
-    /// Reads a document of at most 16 MiB.
+    /// Reads a document or an archive of at most 16 MiB.
     ///
     /// - Throws: ``VaultError/importUnreadable(_:)`` or ``VaultError/importInvalid(_:)``.
     public static func read(_ path: String) async throws(VaultError) -> ExchangeFile {
@@ -40,7 +49,7 @@ public struct ExchangeFile: Sendable {
                 try Directory.open(path: folder).read(name, limit: ExchangeFormat.maximumLength)
             }
             do throws(ParseError) {
-                return try ExchangeFile(json: bytes)
+                return try ExchangeFile(json: ZipArchive.isArchive(bytes) ? ExchangeArchive.document(in: bytes) : bytes)
             } catch {
                 throw .importInvalid(error.reason)
             }
@@ -53,9 +62,9 @@ public struct ExchangeFile: Sendable {
     init(json: [UInt8]) throws(ParseError) {
         guard json.count <= ExchangeFormat.maximumLength else { throw ParseError(reason: "it is longer than 16 MiB") }
         try DocumentBounds.check(json)
-        let header: DocumentFields
+        let document: ImportedDocument
         do {
-            header = try JSONDecoder().decode(DocumentFields.self, from: Data(json))
+            document = try JSONDecoder().decode(ImportedDocument.self, from: Data(json))
         } catch let refusal as ParseError {
             throw refusal
         } catch let error as DecodingError {
@@ -63,11 +72,16 @@ public struct ExchangeFile: Sendable {
         } catch {
             throw ParseError(reason: "it is not JSON")
         }
-        for item in header.accounts.flatMap(\.items) {
-            let ours = item.credentials.count { $0.isPasskey } == 1 ? item.hybridExtension : nil
-            for credential in item.credentials {
-                add(credential, created: item.created, hybridExtension: ours)
+        switch document {
+        case .exchange(let header):
+            for item in header.accounts.flatMap(\.items) {
+                let ours = item.credentials.count { $0.isPasskey } == 1 ? item.hybridExtension : nil
+                for credential in item.credentials {
+                    add(credential, created: item.created, hybridExtension: ours)
+                }
             }
+        case .bitwarden(let export):
+            for credential in export.items.flatMap(\.credentials) { add(credential) }
         }
         guard passkeys.count <= ExchangeFormat.maximumPasskeys else {
             let limit = ExchangeFormat.maximumPasskeys
@@ -76,21 +90,30 @@ public struct ExchangeFile: Sendable {
     }
 
     /// Adds a credential to the passkeys to import or to the skipped ones.
-    private mutating func add(_ credential: CredentialFields, created: UInt64?, hybridExtension: HybridExtension?) {
+    private mutating func add(
+        _ credential: CredentialFields,
+        created: UInt64? = nil,
+        hybridExtension: HybridExtension? = nil
+    ) {
         switch credential {
         case .other(let type):
             // The number of distinct types is limited; the rest count as one.
             let isKnown = skipped.contains { $0.what.otherType == type }
             Self.count(.otherType(isKnown || skipped.count < Self.maximumTypes ? type : ""), in: &skipped)
-        case .skipped(let why): Self.count(why, in: &skipped)
+        case .skipped(let why, let label): skip(label, why)
         case .passkey(let fields):
             do throws(SkippedCredential) {
                 passkeys.append(try ImportedPasskey(fields, created: created, hybridExtension: hybridExtension))
                 for name in fields.lost { Self.count(name, in: &incomplete) }
             } catch {
-                Self.count(error, in: &skipped)
+                skip(PasskeyLabel(fields), error)
             }
         }
+    }
+
+    private mutating func skip(_ passkey: PasskeyLabel, _ why: SkippedCredential) {
+        Self.count(why, in: &skipped)
+        skippedPasskeys.append((passkey, why))
     }
 
     private static let maximumTypes = 40
@@ -132,8 +155,8 @@ public struct SkippedCredential: Error, Hashable, Sendable {
 }
 
 extension DecodingError {
-    /// The cause as part of a message.
-    fileprivate var reason: String {
+    /// The cause as part of a message, with the path of the member.
+    var reason: String {
         switch self {
         case .keyNotFound(let key, let context): "\(Self.path(context.codingPath + [key])) is missing"
         case .valueNotFound(_, let context): "\(Self.path(context.codingPath)) is missing"
@@ -146,7 +169,7 @@ extension DecodingError {
 
     private static func path(_ keys: [any CodingKey]) -> String {
         let path = keys.map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }.joined()
-        // The document is an object, so a path begins with the name of a member.
-        return path.isEmpty ? "the document" : String(path.dropFirst())
+        guard !path.isEmpty else { return "the document" }
+        return path.hasPrefix(".") ? String(path.dropFirst()) : path
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Constants of the FIDO Alliance's Credential Exchange Format for passkeys (CXF 1.0, Proposed Standard of 14 August
-/// 2025 with the errata of 9 March 2026).
+/// 2025 with the errata of 9 March 2026), and of its working drafts of 2024.
 ///
 /// **Export.** ``UnlockedVault/exportPasskeys(to:)`` writes one JSON document with one account and an item for each
 /// passkey. The private keys are in the clear, so anyone who reads the file can sign in. Members that the format lacks
@@ -23,14 +23,20 @@ enum ExchangeFormat {
     static let maximumPasskeys = 10000
     /// Major version that is read and written.
     static let major = 1
+    /// Versions of working drafts, which are numbers without a minor version.
+    static let drafts = 0...1
     /// Name of this exporter.
     ///
     /// The format requires a domain. No domain under `.invalid` can be registered (RFC 6761).
     static let exporter = "hybrid-auth.invalid"
     /// Name of the extension for members that the format lacks.
     static let extensionName = exporter + "/passkey"
-    /// The type of the credentials that are read and written.
+    /// The type of the credentials that are written.
     static let passkeyType = "passkey"
+
+    /// Returns true for the type of passkeys, which programs from the time of the drafts write as `Passkey`.
+    static func isPasskeyType(_ type: String) -> Bool { type.lowercased().utf8.elementsEqual(passkeyType.utf8) }
+
     /// The only algorithm of `hmacCredentials`.
     static let hmacAlgorithm = "hmac-sha256"
     /// Maximum length of a credential blob, in bytes; the standard guarantees 32.

@@ -13,12 +13,14 @@ struct ImportedPasskey: Sendable {
     }
 
     let id: ID
+    let label: PasskeyLabel
     /// All members except `order`, and `created` if the file lacks it.
     private let members: CBORMap
 
     /// Creates a passkey from the format's members and those of this program's extension.
     init(_ fields: PasskeyFields, created: UInt64?, hybridExtension: HybridExtension?) throws(SkippedCredential) {
         id = ID(relyingParty: fields.relyingParty, credential: fields.id)
+        label = PasskeyLabel(fields)
         // The format's own members take precedence.
         var members = hybridExtension?.rest.flatMap { try? CBORDecoder.decode($0, mode: .strict) }?.map ?? CBORMap()
         var user = members["user"]?.map ?? CBORMap()
@@ -33,8 +35,8 @@ struct ImportedPasskey: Sendable {
         members["key"] = .bytes(Array(fields.key.rawRepresentation))
         // A passkey from another program may already exist in two places, as this flag indicates.
         members["be"] = .boolean(hybridExtension?.isBackupEligible ?? true)
-        if hybridExtension?.isDiscoverable == false { members["rk"] = false }
-        if let created { members["created"] = .unsigned(created) }
+        if (hybridExtension?.isDiscoverable ?? fields.isDiscoverable) == false { members["rk"] = false }
+        if let created = fields.created ?? created { members["created"] = .unsigned(created) }
         if let secrets = fields.secrets {
             members["prf"] = .bytes(secrets.verified)
             let made = PasskeyBody.otherSecret(of: secrets.verified, credential: fields.id)

@@ -4,7 +4,7 @@ internal import Crypto
 internal import HybridCTAP
 internal import HybridPrimitives
 
-/// A credential of type `passkey` with valid members.
+/// A passkey of a file with valid members.
 struct PasskeyFields {
     let id: CredentialID
     let relyingParty: RelyingPartyID
@@ -13,19 +13,34 @@ struct PasskeyFields {
     /// Secrets of `hmac-secret` with and without user verification, 32 bytes each.
     private(set) var secrets: (verified: [UInt8], other: [UInt8]?)?
     private(set) var foreign = ForeignExtensions()
+    /// True if clients find the passkey without its ID; `nil` if the format does not say.
+    var isDiscoverable: Bool?
+    /// Time of creation in seconds since 1970; `nil` if the passkey itself has none.
+    var created: UInt64?
     /// Names of members that cannot be kept.
-    private(set) var lost: [String] = []
+    var lost: [String] = []
+
+    /// Creates a passkey without extensions.
+    init(id: CredentialID, relyingParty: RelyingPartyID, user: UserEntity, key: P256.Signing.PrivateKey) {
+        self.id = id
+        self.relyingParty = relyingParty
+        self.user = user
+        self.key = key
+    }
 
     private enum CodingKeys: String, CodingKey {
         case credentialId
         case rpId
         case username
+        /// The name of `username` in the working drafts of 2024.
+        case userName
         case userDisplayName
         case userHandle
         case key
         case fido2Extensions
     }
 
+    /// Reads a credential of type `passkey` of the Credential Exchange Format.
     init(_ decoder: any Decoder) throws(SkippedCredential) {
         guard let container = try? decoder.container(keyedBy: CodingKeys.self) else { throw .malformed(member: "type") }
         func valid<Value>(_ value: Value?, _ name: CodingKeys) throws(SkippedCredential) -> Value {
@@ -39,25 +54,34 @@ struct PasskeyFields {
             try valid(Base64URL.decodePadded(try text(name), maximumLength: limit), name)
         }
         let identifier = try bytes(.credentialId, atMost: CredentialID.maximumLength)
-        id = try valid(CredentialID(bytes: identifier), .credentialId)
-        relyingParty = try valid(RelyingPartyID(stored: try text(.rpId)), .rpId)
-        user = UserEntity(
-            id: try valid(UserHandle(bytes: try bytes(.userHandle, atMost: 64)), .userHandle),
-            name: EntityName.shortened(try text(.username)),
-            displayName: EntityName.shortened(try text(.userDisplayName))
+        let name = container.contains(.username) ? CodingKeys.username : .userName
+        self.init(
+            id: try valid(CredentialID(bytes: identifier), .credentialId),
+            relyingParty: try valid(RelyingPartyID(stored: try text(.rpId)), .rpId),
+            user: UserEntity(
+                id: try valid(UserHandle(bytes: try bytes(.userHandle, atMost: 64)), .userHandle),
+                name: EntityName.shortened(try valid(try? container.decode(String.self, forKey: name), .username)),
+                displayName: EntityName.shortened(try text(.userDisplayName))
+            ),
+            key: try Self.key(try text(.key), member: CodingKeys.key.rawValue)
         )
-        let der = try bytes(.key, atMost: PrivateKeyInfo.maximumLength)
-        do throws(PrivateKeyInfo.ParseError) {
-            key = try PrivateKeyInfo.p256(der)
-        } catch {
-            throw error == .otherAlgorithm ? .otherAlgorithm : .malformed(member: CodingKeys.key.rawValue)
-        }
         if let extensions = try? container.decodeIfPresent(ExtensionFields.self, forKey: .fido2Extensions) {
             secrets = extensions.secrets
             foreign = extensions.foreign
             lost = extensions.lost
         } else if container.contains(.fido2Extensions), (try? container.decodeNil(forKey: .fido2Extensions)) != true {
             lost = [CodingKeys.fido2Extensions.rawValue]
+        }
+    }
+
+    /// Reads a private key in PKCS#8 and base64url.
+    static func key(_ text: String?, member: String) throws(SkippedCredential) -> P256.Signing.PrivateKey {
+        let der = text.flatMap { Base64URL.decodePadded($0, maximumLength: PrivateKeyInfo.maximumLength) }
+        guard let der else { throw .malformed(member: member) }
+        do throws(PrivateKeyInfo.ParseError) {
+            return try PrivateKeyInfo.p256(der)
+        } catch {
+            throw error == .otherAlgorithm ? .otherAlgorithm : .malformed(member: member)
         }
     }
 }
@@ -84,7 +108,11 @@ private struct ExtensionFields: Decodable {
     }
 
     private struct LargeBlobFields: Decodable {
-        let uncompressedSize: UInt64
+        let uncompressedSize: UInt64?
+        /// In the working drafts, the name of `uncompressedSize`.
+        let size: UInt64?
+        /// In the working drafts, always DEFLATE.
+        let alg: String?
         let data: String
     }
 
@@ -111,9 +139,10 @@ private struct ExtensionFields: Decodable {
         }
         take(.largeBlob) {
             guard let fields = try? container.decode(LargeBlobFields.self, forKey: .largeBlob),
+                let size = fields.uncompressedSize ?? fields.size, fields.alg ?? "deflate" == "deflate",
                 let data = Base64URL.decodePadded(fields.data, maximumLength: ExchangeFormat.maximumLargeBlob)
             else { return nil }
-            foreign.largeBlob = ForeignExtensions.LargeBlob(size: fields.uncompressedSize, data: data)
+            foreign.largeBlob = ForeignExtensions.LargeBlob(size: size, data: data)
         }
         take(.payments) {
             guard let truth = try? container.decode(Bool.self, forKey: .payments) else { return nil }

@@ -9,10 +9,10 @@ internal import HybridPrimitives
 public struct PasskeyImport: Equatable, Sendable {
     /// Number of added passkeys.
     public let added: Int
-    /// Number of passkeys that were already in the vault or appear again in the file.
-    public let present: Int
-    /// Number of passkeys with the site and ID of an existing one, or of an earlier one in the file, but another key.
-    public let different: Int
+    /// Passkeys that were already in the vault or appear again in the file, in the order of the file.
+    public let present: [PasskeyLabel]
+    /// Passkeys with the site and ID of an existing one, or of an earlier one in the file, but another key.
+    public let different: [PasskeyLabel]
 }
 
 extension UnlockedVault {
@@ -44,12 +44,14 @@ extension VaultFiles {
         }
         var known: [ImportedPasskey.ID: PasskeyBody] = [:]
         var new: [ImportedPasskey] = []
-        var different = 0
+        var (same, different) = ([PasskeyLabel](), [PasskeyLabel]())
         for passkey in passkeys {
             let body = passkey.body(order: 0, now: 0).members.map { PasskeyBody(members: $0) }
             if let other = known[passkey.id] ?? present[passkey.id].flatMap(records.reveal) {
-                if other.passkey?.privateKey.rawRepresentation != body?.passkey?.privateKey.rawRepresentation {
-                    different += 1
+                if other.passkey?.privateKey.rawRepresentation == body?.passkey?.privateKey.rawRepresentation {
+                    same.append(passkey.label)
+                } else {
+                    different.append(passkey.label)
                 }
                 continue
             }
@@ -73,11 +75,7 @@ extension VaultFiles {
             seen.insert(id, newest: revision, isDeleted: false)
         }
         if !new.isEmpty { try record(seen, key: key) }
-        return PasskeyImport(
-            added: new.count,
-            present: passkeys.count - new.count - different,
-            different: different
-        )
+        return PasskeyImport(added: new.count, present: same, different: different)
     }
 
     /// Returns the record ID of an imported passkey, which is the same on all devices.

@@ -16,6 +16,9 @@ struct PasskeyBody {
     /// Member that marks an imported passkey.
     static let imported: CBORValue = "imported"
 
+    /// Member that marks a passkey that its site no longer accepts.
+    static let hidden: CBORValue = "hidden"
+
     /// All members, known or not.
     private(set) var members: CBORMap
 
@@ -58,6 +61,8 @@ struct PasskeyBody {
     var isImported: Bool { members[Self.imported] == .boolean(true) }
     /// True if the passkey is offered to clients that do not name it.
     var isDiscoverable: Bool { members["rk"] != .boolean(false) }
+    /// True if the site has signaled that it no longer accepts the passkey.
+    var isHidden: Bool { members[Self.hidden] == .boolean(true) }
     /// The only kind of data that the passkey signs; `nil` if it signs any data, or if this version cannot use it.
     var signedDataKind: SignedDataKind? { members["signs"]?.text.flatMap(SignedDataKind.init) }
     /// False if a later version restricts the passkey to a kind of data that this version does not know.
@@ -92,6 +97,7 @@ struct PasskeyBody {
             privateKey: privateKey,
             isBackupEligible: isBackupEligible,
             isDiscoverable: isDiscoverable,
+            isHidden: isHidden,
             signedDataKind: signedDataKind,
             prfSecret: secret
         )
@@ -104,6 +110,9 @@ struct PasskeyBody {
         user["displayName"] = .text(displayName)
         members["user"] = .map(user)
     }
+
+    /// Hides the passkey from clients that do not name it, or shows it again.
+    mutating func hide(_ isHidden: Bool) { members[Self.hidden] = isHidden ? true : nil }
 }
 
 extension RelyingPartyID {

@@ -49,6 +49,8 @@ struct PasskeyListing {
     var user: UserEntity? { body.user }
     /// True if the passkey is offered to clients that do not name it.
     var isDiscoverable: Bool { isUsable && body.isDiscoverable }
+    /// True if the site has signaled that it no longer accepts the passkey.
+    var isHidden: Bool { body.isHidden }
     /// The only kind of data that the passkey signs; `nil` if it signs any data.
     var signedDataKind: SignedDataKind? { body.signedDataKind }
     /// True if the passkey supports the `prf` extension.
@@ -108,6 +110,7 @@ struct PasskeyListing {
                 privateKey: key,
                 isBackupEligible: isBackupEligible,
                 isDiscoverable: listing.isDiscoverable,
+                isHidden: listing.isHidden,
                 signedDataKind: listing.signedDataKind,
                 // A secret of another length or type comes from a later version; the key signs without it.
                 prfSecret: secret("prf").flatMap { PRFSecret(bytes: $0) }

@@ -2,6 +2,7 @@
 
 internal import Crypto
 public import HybridCTAP
+internal import HybridDeflate
 internal import HybridPrimitives
 
 /// The extensions of a registration; unknown ones are ignored (WebAuthn Level 3 §9.4).

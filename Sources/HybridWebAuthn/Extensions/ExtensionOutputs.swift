@@ -2,6 +2,7 @@
 
 internal import HybridCBOR
 internal import HybridCTAP
+internal import HybridDeflate
 internal import HybridPrimitives
 
 // `getClientExtensionResults()` contains results of requested extensions only. A malformed output counts as absent,

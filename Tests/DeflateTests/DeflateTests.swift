@@ -3,7 +3,7 @@
 import TestSupport
 import Testing
 
-@testable import HybridWebAuthn
+@testable import HybridDeflate
 
 /// RFC 1951; the samples were written by zlib.
 @Suite("DEFLATE")

@@ -2,18 +2,18 @@
 
 private import CHybridZlib
 
-/// The raw DEFLATE format (RFC 1951), in which phones receive and return a website's data.
+/// The raw DEFLATE format (RFC 1951), as in a website's data on a phone and in archives of exported passkeys.
 ///
-/// Blobs are short, so output is stored without compression, which every decoder accepts. Input may contain all types
-/// of blocks. The expected size limits memory use and the number of blocks, because even an empty block takes time.
-enum Deflate {
+/// Output is stored without compression, which every decoder accepts. Input may contain all types of blocks. The
+/// expected size limits memory use and the number of blocks, because even an empty block takes time.
+public enum Deflate {
     /// Maximum size of an inflated blob in bytes, the same as for a message of the tunnel.
-    static let maximumBytes = 1 << 20
+    public static let maximumBytes = 1 << 20
     /// Maximum size of a stored block in bytes (§3.2.4).
     private static let maximumBlock = 0xFFFF
 
     /// Returns a stream of stored blocks that contain these bytes.
-    static func stored(_ bytes: [UInt8]) -> [UInt8] {
+    public static func stored(_ bytes: [UInt8]) -> [UInt8] {
         var output: [UInt8] = []
         var rest = bytes[...]
         repeat {
@@ -32,10 +32,14 @@ enum Deflate {
 
     /// Inflates one stream, which must span the entire input.
     ///
+    /// - Parameters:
+    ///   - bytes: The compressed stream.
+    ///   - size: Expected size of the output in bytes.
+    ///   - limit: Maximum of `size`; no memory is allocated for more.
     /// - Returns: `nil` if the input is malformed or truncated, if bytes follow the stream, if the output does not have
     ///   `size` bytes, or if there are more than ``maximumBlocks(for:)`` blocks.
-    static func inflate(_ bytes: [UInt8], size: Int) -> [UInt8]? {
-        guard (0...maximumBytes).contains(size) else { return nil }
+    public static func inflate(_ bytes: [UInt8], size: Int, atMost limit: Int = maximumBytes) -> [UInt8]? {
+        guard (0...limit).contains(size) else { return nil }
         // zlib keeps the address of the stream between calls, so the stream must not move.
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         defer { stream.deallocate() }
