@@ -115,6 +115,13 @@ let libraries: [Target] = [
     library("HybridCaBLE", ["HybridPrimitives", "HybridCBOR", crypto, cryptoExtras]),
     library("HybridSSHAgent", ["HybridPrimitives", crypto, cryptoExtras]),
     library("HybridWebAuthn", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "CHybridPSL", "CHybridZlib", crypto]),
+    library(
+        "HybridRelyingParty",
+        [
+            "HybridPrimitives", "HybridThreads", "HybridCBOR", "HybridCTAP", "HybridWebAuthn", crypto, cryptoExtras,
+            x509, asn1,
+        ]
+    ),
     library("HybridQRCode", ["CHybridQREncode", "CHybridPNG"]),
     library(
         "HybridQRScanning",
@@ -244,7 +251,7 @@ let executables: [Target] = [
         "HybridLab",
         [
             "HybridThreads", "HybridPrimitives", "HybridCBOR", "HybridCaBLE", "HybridCTAP", "HybridWebAuthn",
-            "HybridSSHAgent", "HybridQRCode", "HybridQRScanning",
+            "HybridRelyingParty", "HybridSSHAgent", "HybridQRCode", "HybridQRScanning",
             "CHybridXCB", "HybridBLEAdvert", "HybridDataChannel",
             "HybridAuthenticator", "HybridSession", "HybridPhoneLinks", "HybridRelayCore", "HybridVirtualBlueZ",
             "HybridSystemBus",
@@ -278,6 +285,14 @@ let testTargets: [Target] = [
     ),
     tests("SSHAgentTests", ["HybridPrimitives", "HybridSSHAgent", "TestSupport", crypto, cryptoExtras]),
     tests("WebAuthnTests", ["HybridPrimitives", "HybridWebAuthn", "HybridCTAP", "HybridCBOR", "TestSupport", crypto]),
+    tests(
+        "RelyingPartyTests",
+        [
+            "HybridPrimitives", "HybridRelyingParty", "HybridAuthenticator", "HybridWebAuthn", "HybridCTAP",
+            "HybridCBOR", "TestSupport", crypto, cryptoExtras, x509, asn1,
+        ],
+        exclude: ["verdicts.py"]
+    ),
     tests("QRCodeTests", ["HybridQRCode", "CHybridPNG", "TestSupport"]),
     tests("QRScanningTests", ["HybridQRScanning", "HybridQRCode", "CHybridPNG", "CHybridTurboJPEG", "TestSupport"]),
     tests("ThreadsTests", ["HybridThreads"]),
@@ -396,6 +411,7 @@ let package = Package(
         .library(name: "HybridCaBLE", targets: ["HybridCaBLE"]),
         .library(name: "HybridSSHAgent", targets: ["HybridSSHAgent"]),
         .library(name: "HybridWebAuthn", targets: ["HybridWebAuthn"]),
+        .library(name: "HybridRelyingParty", targets: ["HybridRelyingParty"]),
         .library(name: "HybridBLEAdvert", targets: ["HybridBLEAdvert"]),
         .library(name: "HybridDataChannel", targets: ["HybridDataChannel"]),
         .library(name: "HybridAuthenticator", targets: ["HybridAuthenticator"]),
