@@ -78,10 +78,10 @@ struct RegistrationParts {
     var attestation = Attestation.own
     var format: CBORValue?
     let key: P256.Signing.PrivateKey
-    var changeStatement: (inout CBORMap) -> Void = { _ in }
+    var changeStatement: @Sendable (inout CBORMap) -> Void = { _ in }
     /// Changes the encoded attestation object.
-    var changeObject: (inout [UInt8]) -> Void = { _ in }
-    var changeText: (inout ResponseText) -> Void = { _ in }
+    var changeObject: @Sendable (inout [UInt8]) -> Void = { _ in }
+    var changeText: @Sendable (inout ResponseText) -> Void = { _ in }
 
     /// Offset of the credential ID in the authenticator data.
     static let idOffset = 55
@@ -111,13 +111,12 @@ struct RegistrationParts {
     }
 
     func json() throws -> String {
-        var (name, statement) = try statement()
+        let (name, signed) = try statement()
+        var statement = signed
         changeStatement(&statement)
-        var object = CBOREncoder.encode([
-            "fmt": format ?? .text(name), "attStmt": .map(statement), "authData": .bytes(data),
-        ])
+        let members: CBORMap = ["fmt": format ?? .text(name), "attStmt": .map(statement), "authData": .bytes(data)]
+        var object = CBOREncoder.encode(members)
         changeObject(&object)
-        name = ""
         var text = ResponseText(
             id: id,
             response: [
@@ -139,9 +138,9 @@ struct AuthenticationParts {
     var userHandle: [UInt8]?
     var key: P256.Signing.PrivateKey
     /// Changes the signed data: authenticator data ‖ hash of the client data.
-    var changeSigned: (inout [UInt8]) -> Void = { _ in }
-    var changeSignature: (inout [UInt8]) -> Void = { _ in }
-    var changeText: (inout ResponseText) -> Void = { _ in }
+    var changeSigned: @Sendable (inout [UInt8]) -> Void = { _ in }
+    var changeSignature: @Sendable (inout [UInt8]) -> Void = { _ in }
+    var changeText: @Sendable (inout ResponseText) -> Void = { _ in }
     /// Counter and backup eligibility that the website stored.
     var storedCount: UInt32 = 0
     var storedEligibility = true
@@ -163,3 +162,6 @@ struct AuthenticationParts {
         return text.json
     }
 }
+
+/// Returns the SHA-256 hash of a text.
+func digest(_ text: String) -> [UInt8] { Array(SHA256.hash(data: Array(text.utf8))) }

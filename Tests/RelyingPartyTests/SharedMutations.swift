@@ -4,9 +4,11 @@ import HybridPrimitives
 
 /// Changes to client data, which both ceremonies share; each name is a row's name in the table of differences.
 enum ClientDataMutations {
-    typealias Mutation = (name: String, change: (inout ClientDataText) -> Void)
+    typealias Mutation = (name: String, change: @Sendable (inout ClientDataText) -> Void)
 
-    static func all(other: String) -> [Mutation] { members(other) + origins + frames + forms }
+    static func all(other: String) -> [Mutation] {
+        members(other) + otherOrigins + malformedOrigins + frames + forms
+    }
 
     private static func members(_ other: String) -> [Mutation] {
         [
@@ -37,11 +39,16 @@ enum ClientDataMutations {
         return text.dropLast() + String(alphabet[index | 3]) + "\""
     }
 
-    private static let origins: [Mutation] = [
+    private static let otherOrigins = [
         "https://example.org", "http://example.com", "https://example.com:8443", "https://example.com:443",
         "https://example.com/", "https://example.com.", "https://EXAMPLE.com", "https://login.example.com",
         "https://example.com.evil.test", "https://evil@example.com", "example.com", "null", "", " https://example.com",
-    ].map { origin in ("origin \"\(origin)\"", { $0["origin"] = "\"\(origin)\"" }) } + [
+    ].map { origin -> Mutation in
+        let change: @Sendable (inout ClientDataText) -> Void = { $0["origin"] = "\"\(origin)\"" }
+        return ("origin \"\(origin)\"", change)
+    }
+
+    private static let malformedOrigins: [Mutation] = [
         ("origin missing", { $0["origin"] = nil }), ("origin null", { $0["origin"] = "null" }),
         ("origin in an array", { $0["origin"] = #"["https://example.com"]"# }),
     ]
@@ -92,7 +99,7 @@ enum ClientDataMutations {
 
 /// Changes to the members of a response's JSON, which both ceremonies share.
 enum TextMutations {
-    typealias Mutation = (name: String, change: (inout ResponseText) -> Void)
+    typealias Mutation = (name: String, change: @Sendable (inout ResponseText) -> Void)
 
     private static let otherID = "\"AAAAAAAAAAAAAAAAAAAAAA\""
 

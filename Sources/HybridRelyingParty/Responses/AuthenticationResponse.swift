@@ -15,28 +15,21 @@ public struct AuthenticationResponse: Hashable, Sendable {
     /// Account according to the authenticator; `nil` if it was not sent.
     public let userHandle: UserHandle?
 
-    private struct Members: Decodable {
-        let clientDataJSON: String
-        let authenticatorData: String
-        let signature: String
-        let userHandle: String?
-    }
-
     /// Creates a response from the JSON that `PublicKeyCredential.toJSON()` returns.
     public init(json: [UInt8]) throws(ResponseRejection) {
         let procedure = ResponseRejection.Procedure.authentication
-        let (members, id) = try ResponseMembers<Members>.decode(json, in: procedure)
-        credentialID = id
-        clientData = try procedure.clientData(members.response.clientDataJSON)
-        let data = try procedure.bytes(members.response.authenticatorData)
+        let members = try ResponseMembers(json, in: procedure)
+        credentialID = members.id
+        clientData = try members.clientData()
+        let data = try members.bytes("authenticatorData")
         do throws(AuthenticatorDataError) {
             authenticatorData = try AuthenticatorData(parsing: data)
         } catch {
             throw ResponseRejection(.malformedAuthenticatorData, in: procedure)
         }
-        signature = try procedure.bytes(members.response.signature)
-        if let text = members.response.userHandle {
-            guard let handle = UserHandle(bytes: try procedure.bytes(text)) else {
+        signature = try members.bytes("signature")
+        if let bytes = try members.optionalBytes("userHandle") {
+            guard let handle = UserHandle(bytes: bytes) else {
                 throw ResponseRejection(.malformedResponse, in: procedure)
             }
             userHandle = handle

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Crypto
-private import FoundationEssentials
-internal import HybridPrimitives
 
 /// The client data of a response (WebAuthn Level 3 §5.8.1).
 ///
@@ -25,26 +23,24 @@ public struct CollectedClientData: Hashable, Sendable {
     ///
     /// - Returns: `nil` if the bytes are not a JSON object with the required members.
     init?(json: [UInt8]) {
-        // *UTF-8 decode* removes a byte order mark (§7.1 step 5).
-        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-        let text = json.starts(with: mark) ? Array(json.dropFirst(mark.count)) : json
-        guard let members = try? JSONDecoder().decode(Members.self, from: Data(text)) else { return nil }
+        guard let members = JSONItem(utf8: json)?.members, let type = members["type"]?.text,
+            let challenge = members["challenge"]?.text, let origin = members["origin"]?.text
+        else { return nil }
         self.json = json
-        type = members.type
-        challenge = members.challenge.isEmpty ? nil : members.challenge
-        origin = members.origin
-        isCrossOrigin = members.crossOrigin ?? false
-        topOrigin = members.topOrigin
+        self.type = type
+        self.challenge = challenge.isEmpty ? nil : challenge
+        self.origin = origin
+        switch members["crossOrigin"] ?? .boolean(false) {
+        case .boolean(let flag): isCrossOrigin = flag
+        default: return nil
+        }
+        switch members["topOrigin"] {
+        case .none: topOrigin = nil
+        case .string(let text): topOrigin = text
+        default: return nil
+        }
     }
 
     /// SHA-256 of the JSON, 32 bytes.
     var hash: [UInt8] { Array(SHA256.hash(data: json)) }
-
-    private struct Members: Decodable {
-        let type: String
-        let challenge: String
-        let origin: String
-        let crossOrigin: Bool?
-        let topOrigin: String?
-    }
 }

@@ -15,26 +15,20 @@ public struct RegistrationResponse: Hashable, Sendable {
     /// True if a client can offer the passkey without an allow list; `nil` if the client does not report it.
     public let isDiscoverable: Bool?
 
-    private struct Members: Decodable {
-        let clientDataJSON: String
-        let attestationObject: String
-        let transports: [String]?
-    }
-
     /// Creates a response from the JSON that `PublicKeyCredential.toJSON()` returns.
     public init(json: [UInt8]) throws(ResponseRejection) {
         let procedure = ResponseRejection.Procedure.registration
-        let (members, id) = try ResponseMembers<Members>.decode(json, in: procedure)
-        credentialID = id
-        clientData = try procedure.clientData(members.response.clientDataJSON)
-        let object = try procedure.bytes(members.response.attestationObject)
+        let members = try ResponseMembers(json, in: procedure)
+        credentialID = members.id
+        clientData = try members.clientData()
+        let object = try members.bytes("attestationObject")
         do throws(CTAPResponseError) {
             attestationObject = try AttestationObject(parsing: object)
         } catch {
             throw ResponseRejection(.malformedAttestationObject, in: procedure)
         }
-        transports = Array((members.response.transports ?? []).filter(Self.isPlain).prefix(16))
-        isDiscoverable = members.clientExtensionResults?.credProps?.rk
+        transports = Array(members.transports.filter(Self.isPlain).prefix(16))
+        isDiscoverable = members.clientExtensionResults["credProps"]?.members?["rk"]?.flag
     }
 
     private static func isPlain(_ name: String) -> Bool {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import FoundationEssentials
 internal import HybridCTAP
 internal import HybridPrimitives
 
@@ -8,56 +7,57 @@ internal import HybridPrimitives
 ///
 /// Other members, such as `publicKey`, repeat parts of the signed data for websites without a CBOR parser. They are
 /// ignored, because only the signed data counts.
-struct ResponseMembers<Response: Decodable>: Decodable {
-    let id: String
-    let rawId: String
-    let type: String
-    let response: Response
-    let clientExtensionResults: ExtensionResults?
+struct ResponseMembers {
+    /// Maximum length of the JSON in bytes; certificates and large blobs need a few thousand.
+    static let maximumBytes = 1 << 17
 
-    struct ExtensionResults: Decodable {
-        let credProps: CredentialProperties?
-    }
+    let id: CredentialID
+    let clientExtensionResults: [String: JSONItem]
+    private let procedure: ResponseRejection.Procedure
+    private let response: [String: JSONItem]
 
-    struct CredentialProperties: Decodable {
-        let rk: Bool?
-    }
-
-    /// Decodes a response of at most ``ResponseLimit/bytes`` bytes and checks its form.
-    static func decode(
-        _ json: [UInt8],
-        in procedure: ResponseRejection.Procedure
-    ) throws(ResponseRejection) -> (members: Self, id: CredentialID) {
-        guard json.count <= ResponseLimit.bytes, let members = try? JSONDecoder().decode(Self.self, from: Data(json))
+    /// Reads a response and checks its form.
+    init(_ json: [UInt8], in procedure: ResponseRejection.Procedure) throws(ResponseRejection) {
+        self.procedure = procedure
+        guard json.count <= Self.maximumBytes, let members = JSONItem(utf8: json)?.members,
+            let response = members["response"]?.members, let name = members["id"]?.text,
+            let type = members["type"]?.text
         else { throw ResponseRejection(.malformedResponse, in: procedure) }
-        guard members.id == members.rawId, let bytes = Base64URL.decode(members.id),
-            let id = CredentialID(bytes: bytes)
+        self.response = response
+        guard name == members["rawId"]?.text, let bytes = Base64URL.decode(name), let id = CredentialID(bytes: bytes)
         else { throw ResponseRejection(.malformedCredentialID, in: procedure) }
-        guard members.type == CredentialDescriptor.publicKeyType else {
+        self.id = id
+        guard type == CredentialDescriptor.publicKeyType else {
             throw ResponseRejection(.otherCredentialType, in: procedure)
         }
-        return (members, id)
+        clientExtensionResults = members["clientExtensionResults"]?.members ?? [:]
     }
-}
 
-/// The bound for hostile responses.
-enum ResponseLimit {
-    /// Maximum length of the JSON in bytes; certificates and large blobs need a few thousand.
-    static let bytes = 1 << 17
-}
+    /// Returns the bytes of a member of `response`; `nil` if it is absent or null.
+    func optionalBytes(_ name: String) throws(ResponseRejection) -> [UInt8]? {
+        switch response[name] {
+        case .none, .null: return nil
+        case .string(let text):
+            if let bytes = Base64URL.decode(text) { return bytes }
+        default: break
+        }
+        throw ResponseRejection(.malformedResponse, in: procedure)
+    }
 
-extension ResponseRejection.Procedure {
-    /// Returns the bytes of a base64url member.
-    func bytes(_ text: String) throws(ResponseRejection) -> [UInt8] {
-        guard let bytes = Base64URL.decode(text) else { throw ResponseRejection(.malformedResponse, in: self) }
+    /// Returns the bytes of a required member of `response`.
+    func bytes(_ name: String) throws(ResponseRejection) -> [UInt8] {
+        guard let bytes = try optionalBytes(name) else { throw ResponseRejection(.malformedResponse, in: procedure) }
         return bytes
     }
 
-    /// Returns the client data of a base64url member.
-    func clientData(_ text: String) throws(ResponseRejection) -> CollectedClientData {
-        guard let data = CollectedClientData(json: try bytes(text)) else {
-            throw ResponseRejection(.malformedClientData, in: self)
+    /// Returns the client data.
+    func clientData() throws(ResponseRejection) -> CollectedClientData {
+        guard let data = CollectedClientData(json: try bytes("clientDataJSON")) else {
+            throw ResponseRejection(.malformedClientData, in: procedure)
         }
         return data
     }
+
+    /// The transports that the client reports; other elements are omitted.
+    var transports: [String] { (response["transports"]?.elements ?? []).compactMap(\.text) }
 }
