@@ -66,10 +66,6 @@ extension ResponseRejection.Cause {
         both(code, sentence, "§7.2 step \(step)")
     }
 
-    private static func packed(_ code: String, _ sentence: String, _ paragraph: String) -> Self {
-        both(code, sentence, paragraph)
-    }
-
     // MARK: Form
 
     /// The response is longer than the limit, or no JSON object with the required members.
@@ -175,25 +171,25 @@ extension ResponseRejection.Cause {
         "§7.1 step 23, §8.2 and §8.7"
     )
     /// The algorithm of a self attestation is not the key's.
-    public static let otherAttestationAlgorithm = packed(
+    public static let otherAttestationAlgorithm = both(
         "other-attestation-algorithm",
         "the algorithm of the attestation is not the key's",
         "§8.2, verification procedure for self attestation"
     )
     /// The signature of the attestation is wrong.
-    public static let wrongAttestationSignature = packed(
+    public static let wrongAttestationSignature = both(
         "wrong-attestation-signature",
         "the signature of the attestation is wrong",
         "§8.2, verification procedure"
     )
     /// The attestation certificate violates the requirements for its members.
-    public static let unsuitableCertificate = packed(
+    public static let unsuitableCertificate = both(
         "unsuitable-certificate",
         "the attestation certificate does not have the required members",
         "§8.2.1"
     )
     /// The attestation certificate is for another model.
-    public static let otherModel = packed(
+    public static let otherModel = both(
         "other-model",
         "the attestation certificate is for another model",
         "§8.2, verification procedure, and §8.2.1"

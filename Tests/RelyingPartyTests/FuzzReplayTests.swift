@@ -27,7 +27,7 @@ struct RelyingPartyFuzzReplayTests {
         let run = target == "registration" ? fuzzRegistration : fuzzAuthentication
         let seeds = try FuzzCorpus.inputs(target)
         var random = SeededGenerator()
-        for _ in 0..<Thoroughness.rounds(1_000, thorough: 100_000) {
+        for _ in 0..<Thoroughness.rounds(300, thorough: 100_000) {
             var input = seeds[random.number(0...(seeds.count - 1))].bytes
             for _ in 0..<random.number(1...4) where !input.isEmpty {
                 let index = random.number(0...(input.count - 1))

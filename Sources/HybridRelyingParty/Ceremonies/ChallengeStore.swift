@@ -61,7 +61,7 @@ public final class ChallengeStore<Ceremony: PendingCeremony>: Sendable {
         session: String,
         now: ContinuousClock.Instant = .now
     ) throws(ResponseRejection) -> Ceremony {
-        let challenge = clientData.challenge.flatMap { Base64URL.decode($0) }.map(Challenge.init(bytes:))
+        let challenge = Base64URL.decode(clientData.challenge).map(Challenge.init(bytes:))
         let session = Array(session.utf8)
         let entry = entries.withLock { entries -> Entry? in
             guard let challenge, let entry = entries[challenge], ConstantTime.equal(entry.session, session) else {

@@ -10,8 +10,8 @@ public struct CollectedClientData: Hashable, Sendable {
     public let json: [UInt8]
     /// Member `type`.
     public let type: String
-    /// Member `challenge`, in base64url; `nil` if it is empty.
-    public let challenge: String?
+    /// Member `challenge`, in base64url.
+    public let challenge: String
     /// Member `origin`, the serialized origin of the page.
     public let origin: String
     /// Member `crossOrigin`; false if absent.
@@ -28,7 +28,7 @@ public struct CollectedClientData: Hashable, Sendable {
         else { return nil }
         self.json = json
         self.type = type
-        self.challenge = challenge.isEmpty ? nil : challenge
+        self.challenge = challenge
         self.origin = origin
         switch members["crossOrigin"] ?? .boolean(false) {
         case .boolean(let flag): isCrossOrigin = flag

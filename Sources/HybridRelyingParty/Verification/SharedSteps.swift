@@ -12,7 +12,7 @@ extension RelyingParty {
         _ challenge: Challenge
     ) throws(ResponseRejection.Cause) {
         guard clientData.type == type.rawValue else { throw .otherType }
-        guard ConstantTime.equal(Array((clientData.challenge ?? "").utf8), Array(challenge.text.utf8)) else {
+        guard ConstantTime.equal(Array(clientData.challenge.utf8), Array(challenge.text.utf8)) else {
             throw .otherChallenge
         }
         // Origins are compared as texts: clients send the serialization, and a different spelling is not theirs.
