@@ -122,6 +122,13 @@ let libraries: [Target] = [
     library("HybridSSHAgent", ["HybridPrimitives", crypto, cryptoExtras]),
     library("HybridDeflate", ["CHybridZlib"]),
     library("HybridWebAuthn", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridDeflate", "CHybridPSL", crypto]),
+    library(
+        "HybridRelyingParty",
+        [
+            "HybridPrimitives", "HybridThreads", "HybridCBOR", "HybridCTAP", "HybridWebAuthn", crypto, cryptoExtras,
+            x509, asn1,
+        ]
+    ),
     library("HybridQRCode", ["CHybridQREncode", "CHybridPNG"]),
     library(
         "HybridQRScanning",
@@ -255,7 +262,7 @@ let executables: [Target] = [
         "HybridLab",
         [
             "HybridThreads", "HybridPrimitives", "HybridCBOR", "HybridCaBLE", "HybridCTAP", "HybridWebAuthn",
-            "HybridSSHAgent", "HybridQRCode", "HybridQRScanning",
+            "HybridRelyingParty", "HybridSSHAgent", "HybridQRCode", "HybridQRScanning",
             "CHybridXCB", "HybridBLEAdvert", "HybridDataChannel",
             "HybridAuthenticator", "HybridSession", "HybridPhoneLinks", "HybridRelayCore", "HybridVirtualBlueZ",
             "HybridSystemBus",
@@ -290,6 +297,14 @@ let testTargets: [Target] = [
     tests("SSHAgentTests", ["HybridPrimitives", "HybridSSHAgent", "TestSupport", crypto, cryptoExtras]),
     tests("DeflateTests", ["HybridDeflate", "TestSupport"]),
     tests("WebAuthnTests", ["HybridPrimitives", "HybridWebAuthn", "HybridCTAP", "HybridCBOR", "TestSupport", crypto]),
+    tests(
+        "RelyingPartyTests",
+        [
+            "HybridPrimitives", "HybridRelyingParty", "HybridAuthenticator", "HybridWebAuthn", "HybridCTAP",
+            "HybridCBOR", "TestSupport", crypto, cryptoExtras, x509, asn1,
+        ],
+        exclude: ["verdicts.py"]
+    ),
     tests("QRCodeTests", ["HybridQRCode", "CHybridPNG", "TestSupport"]),
     tests("QRScanningTests", ["HybridQRScanning", "HybridQRCode", "CHybridPNG", "CHybridTurboJPEG", "TestSupport"]),
     tests("ThreadsTests", ["HybridThreads"]),
@@ -409,6 +424,7 @@ let package = Package(
         .library(name: "HybridCaBLE", targets: ["HybridCaBLE"]),
         .library(name: "HybridSSHAgent", targets: ["HybridSSHAgent"]),
         .library(name: "HybridWebAuthn", targets: ["HybridWebAuthn"]),
+        .library(name: "HybridRelyingParty", targets: ["HybridRelyingParty"]),
         .library(name: "HybridBLEAdvert", targets: ["HybridBLEAdvert"]),
         .library(name: "HybridDataChannel", targets: ["HybridDataChannel"]),
         .library(name: "HybridAuthenticator", targets: ["HybridAuthenticator"]),

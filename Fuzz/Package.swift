@@ -8,7 +8,9 @@ import PackageDescription
 //
 // `Modules` contains links to files and folders of ../Sources and ../Prompt, which are compiled again here. Thus only this
 // project's code is instrumented, targets have access to internal members, and code without parsers is not built. The
-// exception is `Modules/HybridRelayCore/TLSConnection.swift`, which replaces a file, so that no TLS library is built.
+// exceptions are `Modules/HybridRelayCore/TLSConnection.swift` and
+// `Modules/HybridRelyingParty/Attestation/AttestationCertificate.swift`, which replace files, so that no TLS and X.509
+// libraries are built.
 //
 // Later tools versions than 5.4 rename an executable's main function, which hides libFuzzer's.
 
@@ -89,6 +91,10 @@ let modules: [Target] = [
     module("HybridWebAuthn", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridDeflate", "CHybridPSL", crypto]),
     module("HybridThreads", []),
     module(
+        "HybridRelyingParty",
+        ["HybridPrimitives", "HybridThreads", "HybridCBOR", "HybridCTAP", "HybridWebAuthn", crypto, cryptoExtras]
+    ),
+    module(
         "HybridQRScanning",
         ["HybridPrimitives", "CHybridZBar", "CHybridPNG", "CHybridTurboJPEG", "HybridThreads"]
     ),
@@ -134,7 +140,7 @@ let package = Package(
             dependencies: [
                 "HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridCTAPHID", "HybridSecurityKey", "HybridCaBLE",
                 "HybridSSHAgent", "HybridKeyService",
-                "HybridDeflate", "HybridWebAuthn", "HybridQRScanning",
+                "HybridDeflate", "HybridWebAuthn", "HybridRelyingParty", "HybridQRScanning",
                 "HybridSystemBus",
                 "HybridBLEAdvert", "HybridDataChannel", "HybridLocalPage",
                 "HybridAuthenticator", "HybridTPM", "HybridVault", "HybridPinentry", "HybridPromptModel", "HybridRelayCore", crypto,

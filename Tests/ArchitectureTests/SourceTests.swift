@@ -12,7 +12,7 @@ struct SourceTests {
     }
     private static let pure = [
         "HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridCTAPHID", "HybridSecurityKey", "HybridCaBLE",
-        "HybridSSHAgent",
+        "HybridSSHAgent", "HybridRelyingParty",
     ]
 
     let sources: [SourceFile]

@@ -8,6 +8,7 @@ typealias FuzzTarget = @Sendable ([UInt8]) throws -> Bool
 /// All targets; each has a folder with its name in `Corpus`.
 private let targets: [String: FuzzTarget] = [
     "assuan": fuzzAssuan,
+    "authentication": fuzzAuthentication,
     "cbor": fuzzCBOR,
     "channel": fuzzChannel,
     "contact-request": fuzzContactRequest,
@@ -33,6 +34,7 @@ private let targets: [String: FuzzTarget] = [
     "push-contact": fuzzPushContact,
     "qr": fuzzQR,
     "redirect": fuzzRedirect,
+    "registration": fuzzRegistration,
     "relay": fuzzRelay,
     "relay-answer": fuzzRelayAnswer,
     "relayed-frames": fuzzRelayedFrames,

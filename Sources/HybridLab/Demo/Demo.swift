@@ -65,7 +65,7 @@ struct Demo: AsyncParsableCommand {
     ) async throws {
         narration.title("Registration at \(Self.origin)")
         let created = try await devices.answer(site.creationOptions(), of: Self.origin)
-        let account = try site.verifyRegistration(created)
+        let account = try await site.verifyRegistration(created)
         narration.step(
             "site",
             "verifies origin, challenge, RP ID hash and user verification; stores the public key (\(account))"
@@ -78,7 +78,7 @@ struct Demo: AsyncParsableCommand {
         _ links: LabLinks,
         _ narration: DemoNarration
     ) async throws {
-        var site = DemoRelyingParty(origin: Self.origin)
+        var site = try DemoRelyingParty(origin: Self.origin)
         try await register(at: &site, with: devices, narration)
 
         narration.title("Sign-in at \(Self.origin), in which the phone is linked")
@@ -99,7 +99,7 @@ struct Demo: AsyncParsableCommand {
     }
 
     private func ceremonies(of devices: DemoDevices, _ narration: DemoNarration) async throws {
-        var site = DemoRelyingParty(origin: Self.origin)
+        var site = try DemoRelyingParty(origin: Self.origin)
         try await register(at: &site, with: devices, narration)
 
         narration.title("Sign-in at \(Self.origin), without a user name")

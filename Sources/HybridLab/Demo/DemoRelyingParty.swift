@@ -1,131 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Crypto
-internal import FoundationEssentials
 internal import HybridCTAP
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridRelyingParty
+internal import HybridWebAuthn
 
-/// A website's server, which creates the options for `navigator.credentials` and verifies the responses.
+/// A website's server with one account and one session.
 struct DemoRelyingParty {
-    private let origin: String
-    private let host: String
-    private let userHandle = Self.random(16)
-    private var challenge: [UInt8] = []
-    private var registered: (id: String, key: P256.Signing.PublicKey)?
+    private let party: RelyingParty
+    private let account: UserEntity
+    private let registrations = ChallengeStore<PendingRegistration>()
+    private let signIns = ChallengeStore<PendingAuthentication>()
+    private var registered: CredentialRecord?
 
-    init(origin: String) {
-        self.origin = origin
-        host = String(origin.dropFirst("https://".count))
+    private static let session = "the only session"
+
+    init(origin: String) throws {
+        let origin = try Origin(origin)
+        party = try RelyingParty(id: origin.host, name: "A shop", origins: [origin])
+        guard let handle = UserHandle(bytes: Challenge.random().bytes) else {
+            throw CommandFailure("cannot create a user handle", status: .software)
+        }
+        account = UserEntity(id: handle, name: "ada@example.com", displayName: "Ada")
     }
 
-    mutating func creationOptions() -> [UInt8] {
-        challenge = Self.random(32)
-        return Array(
-            """
-            {"publicKey": {"rp": {"id": "\(host)", "name": "A shop"},
-              "user": {"id": "\(Base64URL.encode(userHandle))", "name": "ada@example.com", "displayName": "Ada"},
-              "challenge": "\(Base64URL.encode(challenge))", "pubKeyCredParams": [{"type": "public-key", "alg": -7}],
-              "authenticatorSelection": {"residentKey": "required", "userVerification": "required"}}}
-            """.utf8
-        )
+    func creationOptions() -> [UInt8] {
+        let pending = party.beginRegistration(of: account)
+        registrations.add(pending, session: Self.session)
+        return Self.argument(pending.optionsJSON)
     }
 
     /// Returns options for a sign-in.
     ///
     /// - Parameter namesPasskey: True if the options name the registered passkey, as a site does for a known user.
-    mutating func requestOptions(namesPasskey: Bool = false) -> [UInt8] {
-        challenge = Self.random(32)
-        let allowed = registered.map { #"{"type": "public-key", "id": "\#($0.id)"}"# }
-        let list = namesPasskey ? #", "allowCredentials": [\#(allowed ?? "")]"# : ""
-        return Array(
-            """
-            {"publicKey": {"rpId": "\(host)", "challenge": "\(Base64URL.encode(challenge))", "userVerification": "required"\(list)}}
-            """.utf8
-        )
+    func requestOptions(namesPasskey: Bool = false) -> [UInt8] {
+        let allowed = namesPasskey ? registered.map { [$0] } ?? [] : []
+        let pending = party.beginAuthentication(of: namesPasskey ? account.id : nil, allowed: allowed)
+        signIns.add(pending, session: Self.session)
+        return Self.argument(pending.optionsJSON)
     }
 
     /// Verifies a registration and stores its key.
     ///
     /// - Returns: A name of the credential for the narration.
-    mutating func verifyRegistration(_ json: [UInt8]) throws -> String {
-        let answer = try JSONDecoder().decode(Answer.self, from: Data(json))
-        try check(answer, type: "webauthn.create")
-        let object = try AttestationObject(parsing: Self.bytes(answer.response.attestationObject))
-        try check(object.authenticatorData)
-        guard let credential = object.authenticatorData.attestedCredential, let key = credential.publicKey.p256,
-            Base64URL.encode(credential.id.bytes) == answer.id
-        else { throw Self.failure("it contains no key") }
-        registered = (answer.id, key)
-        return "credential \(answer.id.prefix(8))…"
+    mutating func verifyRegistration(_ json: [UInt8]) async throws -> String {
+        do throws(ResponseRejection) {
+            let response = try RegistrationResponse(json: json)
+            let pending = try registrations.take(response.clientData, session: Self.session)
+            registered = try await party.verify(response, for: pending, isRegistered: false).record
+            return "credential \(Base64URL.encode(response.credentialID.bytes).prefix(8))…"
+        } catch {
+            throw Self.failure(error)
+        }
     }
 
     /// Verifies a sign-in with the stored key.
     ///
     /// - Returns: The account's name.
-    func verifySignIn(_ json: [UInt8]) throws -> String {
-        let answer = try JSONDecoder().decode(Answer.self, from: Data(json))
-        try check(answer, type: "webauthn.get")
-        guard let registered, registered.id == answer.id else { throw Self.failure("it is by another passkey") }
-        let data = try Self.bytes(answer.response.authenticatorData)
-        try check(try AuthenticatorData(parsing: data))
-        let signed = data + Array(SHA256.hash(data: try Self.bytes(answer.response.clientDataJSON)))
-        let signature = try P256.Signing.ECDSASignature(derRepresentation: Self.bytes(answer.response.signature))
-        guard registered.key.isValidSignature(signature, for: signed) else {
-            throw Self.failure("the signature is wrong")
-        }
-        // A phone omits the account if the request names the passkey.
-        guard try answer.response.userHandle.map(Self.bytes) ?? userHandle == userHandle else {
-            throw Self.failure("it is another account")
-        }
-        return "ada@example.com"
-    }
-
-    private func check(_ answer: Answer, type: String) throws {
-        let bytes = try Self.bytes(answer.response.clientDataJSON)
-        let clientData = try JSONDecoder().decode(ClientDataFields.self, from: Data(bytes))
-        guard clientData.type == type, clientData.origin == origin else { throw Self.failure("it is for another site") }
-        guard clientData.challenge == Base64URL.encode(challenge) else {
-            throw Self.failure("it answers another challenge")
+    mutating func verifySignIn(_ json: [UInt8]) throws -> String {
+        do throws(ResponseRejection) {
+            let response = try AuthenticationResponse(json: json)
+            let pending = try signIns.take(response.clientData, session: Self.session)
+            registered = try party.verify(response, for: pending, stored: registered).record
+            return account.name
+        } catch {
+            throw Self.failure(error)
         }
     }
 
-    private func check(_ data: AuthenticatorData) throws {
-        guard data.relyingPartyIDHash == RelyingPartyID(host)?.hash else {
-            throw Self.failure("it is for another RP ID")
-        }
-        guard data.flags.isSuperset(of: [.userPresent, .userVerified]) else {
-            throw Self.failure("the user was not verified")
-        }
+    /// Returns the argument of `navigator.credentials`.
+    private static func argument(_ options: [UInt8]) -> [UInt8] {
+        Array(#"{"publicKey": "#.utf8) + options + Array("}".utf8)
     }
 
-    private struct Answer: Decodable {
-        struct Response: Decodable {
-            let clientDataJSON: String
-            let attestationObject: String?
-            let authenticatorData: String?
-            let signature: String?
-            let userHandle: String?
-        }
-        let id: String
-        let response: Response
-    }
-
-    private struct ClientDataFields: Decodable {
-        let type: String
-        let challenge: String
-        let origin: String
-    }
-
-    private static func failure(_ text: String) -> CommandFailure {
-        CommandFailure("the site rejects the response: \(text)", status: .software)
-    }
-
-    private static func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: .min ... .max) } }
-
-    private static func bytes(_ text: String?) throws -> [UInt8] {
-        guard let text else { throw failure("a field is missing") }
-        guard let bytes = Base64URL.decode(text) else { throw failure("a field is not base64url") }
-        return bytes
+    private static func failure(_ rejection: ResponseRejection) -> CommandFailure {
+        CommandFailure("the site rejects the response: \(rejection)", status: .software)
     }
 }

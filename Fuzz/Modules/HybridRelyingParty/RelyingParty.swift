@@ -1,0 +1,1 @@
+../../../Sources/HybridRelyingParty/RelyingParty.swift
