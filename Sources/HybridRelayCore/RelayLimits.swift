@@ -95,6 +95,14 @@ public struct RelayLimits: Sendable, Equatable {
     public var wakeUpsPerMinute = 6
     /// Maximum number of wake-ups for one contact ID at once.
     public var wakeUpBurst = 3
+    /// Maximum number of messages for one push server in a minute, a sixth of them at once; 0 means no limit.
+    ///
+    /// A client whose wake-up is one too many is refused with status 503.
+    public var pushesPerMinuteAndHost = 600
+    /// Maximum time in which a phone returns the nonce that it receives through a push server.
+    public var pushProof: TimeAmount = .seconds(30)
+    /// Maximum number of contact IDs that a phone may request on one connection.
+    public var sealsPerListener = 4
     /// Maximum number of revoked contact IDs that are remembered.
     public var revocations = 100_000
     /// Interval between checks of all deadlines, and therefore the maximum delay in noticing one.

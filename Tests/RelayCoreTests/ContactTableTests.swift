@@ -18,7 +18,7 @@ struct ContactTableTests {
         let phone = try Table.contact(1)
         #expect(table.listen(phone, by: 1).orders == [])
         #expect(try table.request(phone, key: 1, by: 2) == [.accept(2), .wake(1, number: 1, key: 1)])
-        #expect(table.table.isRinging(try Table.key(1)))
+        #expect(table.table.canJoin(try Table.key(1)))
         #expect(try table.remove(1) == .ringing)
         #expect(table.table.wakeUpCount == 0 && table.table.heldCount == 0 && table.table.listenerCount == 1)
     }
@@ -29,9 +29,9 @@ struct ContactTableTests {
         let phone = try Table.contact(1)
         #expect(try table.request(phone, key: 1, by: 2) == [])
         #expect(table.table.heldCount == 1)
-        #expect(!table.table.isRinging(try Table.key(1)), "no phone knows the tunnel yet")
+        #expect(!table.table.canJoin(try Table.key(1)), "no phone knows the tunnel yet")
         #expect(table.listen(phone, by: 1).orders == [.accept(2), .wake(1, number: 1, key: 1)])
-        #expect(table.table.isRinging(try Table.key(1)))
+        #expect(table.table.canJoin(try Table.key(1)))
         #expect(table.table.heldCount == 0)
     }
 
@@ -70,7 +70,7 @@ struct ContactTableTests {
         let (id, _) = table.listen(phone, by: 1)
         _ = try table.request(phone, key: 1, by: 2)
         table.stop(phone, id)
-        #expect(table.table.isRinging(try Table.key(1)))
+        #expect(table.table.canJoin(try Table.key(1)))
         #expect(table.table.listenerCount == 0)
         #expect(table.listen(phone, by: 3).orders == [.wake(3, number: 1, key: 1)])
     }

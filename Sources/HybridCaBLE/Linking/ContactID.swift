@@ -10,6 +10,8 @@ public import HybridPrimitives
 public struct ContactID: Hashable, Sendable, SecretMaterial {
     /// Maximum length in bytes.
     public static let maximumLength = 1024
+    /// Maximum length of a contact ID for a push subscription in bytes; a longer one leaves no room for the phone's name.
+    public static let maximumPushLength = 300
 
     /// The bytes.
     public let bytes: [UInt8]

@@ -99,6 +99,12 @@ enum LimitSettings {
         "600",
         "Time after which a phone that listens has to connect again; up to a fifth less at random."
     )
+    static let pushHostPerMinute = limit(
+        "push-host-per-minute",
+        .number(0...1_000_000),
+        "600",
+        "Maximum number of messages for one push server in a minute; 0 means no limit."
+    )
     static let pingInterval = seconds("ping-interval", "25", "Time without received data before an end is pinged.")
     static let pingMisses = limit("ping-misses", .number(0...100), "2", "Number of unanswered pings that end a tunnel.")
 
@@ -108,7 +114,8 @@ enum LimitSettings {
         AnySetting(maxConnections), AnySetting(maxBuffered), AnySetting(headTimeout), AnySetting(maxHead),
         AnySetting(sourceOpen), AnySetting(sourceConnectionsPerMinute), AnySetting(sourceNewPerMinute),
         AnySetting(sourceListeners), AnySetting(sourceNetworkFactor), AnySetting(maxListeners),
-        AnySetting(maxHeldContacts), AnySetting(listenerLifetime), AnySetting(pingInterval), AnySetting(pingMisses),
+        AnySetting(maxHeldContacts), AnySetting(listenerLifetime), AnySetting(pushHostPerMinute),
+        AnySetting(pingInterval), AnySetting(pingMisses),
     ]
 
     /// Returns the limits of a configuration.
@@ -138,6 +145,7 @@ enum LimitSettings {
         limits.listenersPerMinute = max(limits.listenersPerMinute, 3 * limits.listeners)
         limits.heldContacts = try configuration.value(maxHeldContacts)
         limits.listening = TimeAmount(try configuration.value(listenerLifetime))
+        limits.pushesPerMinuteAndHost = try configuration.value(pushHostPerMinute)
         limits.newPerMinuteAndSource = try configuration.value(sourceNewPerMinute)
         limits.pingInterval = TimeAmount(try configuration.value(pingInterval))
         limits.pingMisses = try configuration.value(pingMisses)

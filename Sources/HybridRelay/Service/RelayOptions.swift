@@ -26,6 +26,10 @@ struct RelayOptions: ParsableArguments {
     @Flag(help: help(RelaySettings.cluster)) var cluster = false
     @Option(help: help(RelaySettings.newTokenFile, "file")) var newTokenFile: String?
     @Option(help: help(RelaySettings.contactHost, "host")) var contactHost: String?
+    @Option(help: help(RelaySettings.pushKeyFile, "file")) var pushKeyFile: String?
+    @Option(help: help(RelaySettings.pushSubject, "url")) var pushSubject: String?
+    @Option(help: help(RelaySettings.pushAllow, "host[:port]")) var pushAllow: [String] = []
+    @Option(help: help(RelaySettings.pushCacert, "file")) var pushCacert: String?
     @Flag(help: help(RelaySettings.checkOrigin)) var checkOrigin = false
     @Option(help: help(RelaySettings.drainGrace, "s")) var drainGrace: String?
     @Option(help: help(RelaySettings.eventLoops, "n")) var eventLoops: String?
@@ -52,6 +56,7 @@ struct RelayOptions: ParsableArguments {
     @Option(help: help(LimitSettings.maxListeners, "n")) var maxListeners: String?
     @Option(help: help(LimitSettings.maxHeldContacts, "n")) var maxHeldContacts: String?
     @Option(help: help(LimitSettings.listenerLifetime, "s")) var listenerLifetime: String?
+    @Option(help: help(LimitSettings.pushHostPerMinute, "n")) var pushHostPerMinute: String?
     @Option(help: help(LimitSettings.pingInterval, "s")) var pingInterval: String?
     @Option(help: help(LimitSettings.pingMisses, "n")) var pingMisses: String?
 
@@ -80,6 +85,10 @@ struct RelayOptions: ParsableArguments {
         flags.set(RelaySettings.cluster, given: cluster)
         flags.set(RelaySettings.newTokenFile, newTokenFile)
         flags.set(RelaySettings.contactHost, contactHost)
+        flags.set(RelaySettings.pushKeyFile, pushKeyFile)
+        flags.set(RelaySettings.pushSubject, pushSubject)
+        flags.set(RelaySettings.pushAllow, pushAllow)
+        flags.set(RelaySettings.pushCacert, pushCacert)
         flags.set(RelaySettings.checkOrigin, given: checkOrigin)
         flags.set(RelaySettings.drainGrace, drainGrace)
         flags.set(RelaySettings.eventLoops, eventLoops)
@@ -105,6 +114,7 @@ struct RelayOptions: ParsableArguments {
         flags.set(LimitSettings.maxListeners, maxListeners)
         flags.set(LimitSettings.maxHeldContacts, maxHeldContacts)
         flags.set(LimitSettings.listenerLifetime, listenerLifetime)
+        flags.set(LimitSettings.pushHostPerMinute, pushHostPerMinute)
         flags.set(LimitSettings.pingInterval, pingInterval)
         flags.set(LimitSettings.pingMisses, pingMisses)
         return flags
@@ -128,6 +138,7 @@ extension RelayOptions: CheckedSettings {
         _ = try RelayPlan.listeners(configuration, files)
         _ = try RelayPlan.node(configuration)
         _ = try RelayPlan.adminAddress(configuration)
+        _ = try PushPlan.gateway(configuration)
         return configuration
     }
 }

@@ -29,6 +29,7 @@ enum RelayPlan {
         relay.balancers = try configuration.value(RelaySettings.proxyProtocolFrom)
         relay.tokens = try files.tunnelTokens()
         relay.contactHost = try configuration.value(RelaySettings.contactHost)
+        relay.push = try PushPlan.gateway(configuration)
         relay.checksOrigin = try configuration.value(RelaySettings.checkOrigin)
         relay.countsSources = try !hidesSources(configuration)
         return relay

@@ -180,6 +180,8 @@ private let metricHelp = [
     "hybrid_relay_listeners_replaced_total": "Listening phones replaced by a newer connection of the same phone.",
     "hybrid_relay_contacts_held": "Clients that wait for a linked phone to connect.",
     "hybrid_relay_wakeups_total": "Requests for linked phones, by outcome.",
+    "hybrid_relay_pushes_total": "Messages for push servers, by outcome.",
+    "hybrid_relay_pushes_pending": "Messages that a push server has not answered.",
     "hybrid_relay_tunnel_bytes_total": "Bytes carried by tunnels, counted when they end.",
     "hybrid_relay_tunnel_ends_total": "Tunnels ended, by reason.",
     "hybrid_relay_refusals_total": "Requests refused, by HTTP status.",

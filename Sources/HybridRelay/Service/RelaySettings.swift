@@ -58,6 +58,31 @@ enum RelaySettings {
         },
         help: "The host of the relay's tunnel domain in lower case; offers linked phones, which prove their IDs for it."
     )
+    static let pushKeyFile = Setting(
+        "push-key-file",
+        .path,
+        help:
+            "Wake phones through their push servers, with the keys of this file; see hybrid-relay new-push-keys. Needs "
+            + "--contact-host and --push-subject."
+    )
+    static let pushSubject = Setting(
+        "push-subject",
+        SettingParser(expected: "mailto:ADDRESS or an https URL") { text in
+            let isURL = ["mailto:", "https://"].contains { text.hasPrefix($0) && text != $0 }
+            return isURL && text.utf8.count <= 256 && text.utf8.allSatisfy { (0x21...0x7E).contains($0) } ? text : nil
+        },
+        help: "Address of the relay's operator for operators of push servers, mailto:ADDRESS or an https URL."
+    )
+    static let pushAllow = Setting(
+        list: "push-allow",
+        SettingParser(expected: "HOST[:PORT]", parse: HostPort.init(pushServer:)),
+        help: "Push servers in the own network, HOST[:PORT]; can be repeated. Others must be on the public internet."
+    )
+    static let pushCacert = Setting(
+        "push-cacert",
+        .path,
+        help: "Certificates (PEM) to trust for the push servers of --push-allow instead of the system's."
+    )
     static let checkOrigin = flag("check-origin", "Refuse requests with an Origin that names another host.")
     static let drainGrace = Setting(
         "drain-grace",
@@ -89,7 +114,8 @@ enum RelaySettings {
     static let general: [AnySetting] = [
         AnySetting(listen), AnySetting(tlsCert), AnySetting(tlsKey), AnySetting(plaintext),
         AnySetting(insecurePublicPlaintext), AnySetting(proxyProtocolFrom), AnySetting(adminListen), AnySetting(node),
-        AnySetting(cluster), AnySetting(newTokenFile), AnySetting(contactHost), AnySetting(checkOrigin),
+        AnySetting(cluster), AnySetting(newTokenFile), AnySetting(contactHost), AnySetting(pushKeyFile),
+        AnySetting(pushSubject), AnySetting(pushAllow), AnySetting(pushCacert), AnySetting(checkOrigin),
         AnySetting(drainGrace), AnySetting(eventLoops), AnySetting(logFormat), AnySetting(logLevel),
     ]
 
@@ -109,6 +135,14 @@ extension HostPort {
     init?(listening text: String) {
         self.init(text, ports: 0...UInt16.max, allowsZone: true)
         guard port != nil else { return nil }
+    }
+
+    /// Parses a push server, `HOST[:PORT]`, in lower case; the default port is 443.
+    init?(pushServer text: String) {
+        guard let target = HostPort(text), IPAddress(target.host) != nil || HostName.isValid(target.host) else {
+            return nil
+        }
+        self.init(host: target.host.lowercased(), port: target.port ?? HTTPSURL.defaultPort)
     }
 
     /// Returns the socket address, after resolving a host name.

@@ -34,6 +34,8 @@ public struct RelayConfiguration: Sendable {
     ///
     /// It is never taken from a request. Otherwise, another relay could use a phone's proof here.
     public var contactHost: String?
+    /// The way to phones with a push subscription; `nil` means that their contact IDs are not offered.
+    public var push: PushGateway?
     /// True if an `Origin` field must name the same host as the `Host` field.
     public var checksOrigin = false
 

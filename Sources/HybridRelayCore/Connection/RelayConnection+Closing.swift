@@ -58,6 +58,7 @@ extension RelayConnection {
             remainingPongs = limits.pongsPerSecond
             answerPing()
             checkKeepalive()
+            checkSeal()
         }
         if isOpen, held.count > heldPayload + FrameHeader.maximumLength { forwardHeldFrame() }
         // Another connection may have released bytes of the common budget, so this may resume reading.

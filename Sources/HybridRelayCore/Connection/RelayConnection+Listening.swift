@@ -11,7 +11,7 @@ extension RelayConnection {
     private static let maximumListenerBytes = 64 << 10
 
     /// Largest number of seconds in a wake-up.
-    private static let maximumWakeSeconds: Int64 = 600
+    static let maximumWakeSeconds: Int64 = 600
 
     /// Sends the response and the challenge; the phone has the time of a request to answer.
     func challenge(_ contact: ContactID, _ request: UpgradeRequest) {
@@ -25,7 +25,7 @@ extension RelayConnection {
         send(.hello(challenge, pingSeconds: limits.listenerPingSeconds))
     }
 
-    private func send(_ message: ListenMessage) { write(ServerFrame.binary(message.encoded)) }
+    func send(_ message: ListenMessage) { write(ServerFrame.binary(message.encoded)) }
 
     // MARK: Messages
 
@@ -66,6 +66,10 @@ extension RelayConnection {
         case (.listening(_, let digest, let id), .decline(let number)):
             loop.carryOut(loop.context.registry.decline(number, for: digest, by: id))
         case (.listening(let key, let digest, _), .gone(let signature)): revoke(key, digest, signature)
+        case (.listening, .vapidRequest):
+            send(loop.context.push.map { .vapid($0.publicKey) } ?? .unsealed(.notOffered))
+        case (.listening, .seal(let subscription)): requestSeal(subscription, listener)
+        case (.listening, .proof(let nonce)): proveSubscription(nonce, listener)
         default: closeTunnel(.policyViolation)
         }
     }
@@ -143,6 +147,10 @@ final class ListenerState {
     var phase: Phase
     /// The fragments of an incomplete message.
     var fragments: [UInt8] = []
+    /// The request for the contact ID of a push subscription that waits for its proof.
+    var seal: PendingSeal?
+    /// Number of such requests so far.
+    var sealCount = 0
 
     init(_ contact: ContactID, _ challenge: ListenChallenge) { phase = .challenged(contact, challenge) }
 

@@ -66,6 +66,7 @@ extension RelayConnection {
     private func upgrade(_ request: UpgradeRequest) throws(UpgradeRefusal) {
         guard let id else { return }
         let member = TunnelMember(mailbox: loop.mailbox, connection: id)
+        let subscription = try pushSubscription(for: request)
         switch try loop.context.registry.upgrade(member, for: request, now: loop.now) {
         case .opened(let key, let closeInstructions):
             tunnel = (key, .phone)
@@ -86,6 +87,7 @@ extension RelayConnection {
             deadline = nil
             contactRequest = ContactedPhone(request)
             loop.carryOut(instructions)
+            if let subscription { push(request, in: key, to: subscription) }
         case .challenged(let contact): challenge(contact, request)
         case .elsewhere(let destination):
             // The end was found on this event loop's second attempt, too, so it is another one than before.

@@ -23,11 +23,15 @@ public import NIOCore
 /// `/cable/contact/{contact ID}`. The relay opens a tunnel for the client and sends the phone its IDs, with which the
 /// phone joins. If the phone is not connected, the request is held for a few seconds.
 ///
+/// With ``RelayConfiguration/push``, a phone need not keep a connection. It proves its push subscription once and gets
+/// a contact ID that contains the subscription, encrypted with the relay's key. The relay wakes it through its push
+/// server, and answers the client when the push server has accepted the message.
+///
 /// The parts, in the order of a request: `Reactor`, an event loop on its own thread, accepts the connection.
 /// ``ProxyHeaderReader`` finds its source behind a load balancer, and `AdmissionControl` with ``SourceTable`` admits it.
 /// `RelayConnection` handles it from then on, with `TLSConnection` for its TLS session. ``RequestHeadReader`` and
 /// ``UpgradeRequest`` parse the request, which ``TunnelTokens`` may restrict. ``TunnelTable`` holds the tunnels,
-/// and `ContactTable` the phones that listen and the wake-ups for them.
+/// and `ContactTable` the phones that listen and the wake-ups for them. ``PushGateway`` sends messages to push servers.
 /// ``FrameReader`` validates frames. Readers, tables and tokens do no input or output. ``AdminServer`` reports the
 /// relay's state to operators.
 ///
@@ -160,6 +164,7 @@ public final class RelayServer: Sendable {
     public func replace(limits: RelayLimits) {
         context.registry.replace(limits: limits)
         context.admission.replace(limits: limits)
+        context.push?.replace(limits: limits)
     }
 
     /// The state of the relay; ``RelayHealth/broken`` if an event loop is so late that the relay should be restarted.
@@ -190,6 +195,7 @@ public final class RelayServer: Sendable {
         }
         if isFirst {
             logger.info("draining")
+            context.push?.drain()
             for loop in running.withLock({ $0.loops }) { loop.post(.drain) }
         }
         await withTaskGroup(of: Void.self) { group in
@@ -233,6 +239,7 @@ public final class RelayServer: Sendable {
             defer { state.listeners = [] }
             return (state.listeners, state.loops)
         }
+        context.push?.drain()
         // An event loop could otherwise accept from a later socket with the same number.
         for loop in loops { await loop.post { .stopListening($0) } }
         for descriptor in listeners { close(descriptor) }

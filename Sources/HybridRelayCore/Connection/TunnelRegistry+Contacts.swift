@@ -34,7 +34,14 @@ extension TunnelRegistry {
                 guard let key = state.table.open(tunnel, by: client, as: .client, check: check, now: now)?.key else {
                     throw .full
                 }
-                let instructions = state.contacts.addRequest(for: digest, payload, in: key, by: client, now: now)
+                let instructions = state.contacts.addRequest(
+                    for: digest,
+                    payload,
+                    in: key,
+                    by: client,
+                    isPushed: contact.kind == .push,
+                    now: now
+                )
                 return (key, instructions, state.table.count)
             }
             recordOpening(count: count)
@@ -42,6 +49,17 @@ extension TunnelRegistry {
         } catch {
             if let outcome = WakeUpOutcome(of: error) { contactMetrics.record(outcome) }
             throw error
+        }
+    }
+
+    /// Accepts the client of a wake-up that a push server has accepted, or ends its tunnel otherwise.
+    ///
+    /// Called on any thread, so the event loops get their instructions through their mailboxes.
+    func recordPush(_ key: TunnelKey, _ outcome: PushOutcome) {
+        if let refusal = UpgradeRefusal(outcome) {
+            for instruction in end(key, .undelivered(refusal)) { instruction.post() }
+        } else if let instruction = state.withLock({ $0.contacts.recordPush(key) }) {
+            instruction.member.mailbox.post(.contact(instruction.member.connection, instruction.order))
         }
     }
 

@@ -106,7 +106,7 @@ final class TunnelRegistry: Sendable {
         let (result, outcome) = state.withLock { state -> (UpgradeResult?, WakeUpOutcome?) in
             guard let (waiting, side) = state.table.waitingEnd(of: key) else { return (nil, nil) }
             guard waiting.mailbox === member.mailbox else { return (.elsewhere(waiting.mailbox), nil) }
-            guard side == .phone || state.contacts.isRinging(key) else { return (nil, nil) }
+            guard side == .phone || state.contacts.canJoin(key) else { return (nil, nil) }
             guard state.table.join(key, by: member, now: now) != nil else { return (nil, nil) }
             return (.joined(key, as: side.other, waiting: waiting.connection), state.settleWaits().first)
         }

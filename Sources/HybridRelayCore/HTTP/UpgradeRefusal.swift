@@ -42,6 +42,14 @@ public struct UpgradeRefusal: Error, Hashable, Sendable, CustomStringConvertible
     ///
     /// The status is not 410, because clients would then forget their linked phone.
     public static let contactUnreachable = Self("contactUnreachable", 404, "the phone is not connected")
+    /// The push server does not know the phone's subscription any more.
+    ///
+    /// The response has no proof of the phone, so clients decide whether they believe it.
+    static let pushGone = Self("pushGone", 410, "the push server no longer knows the phone")
+    /// The push server refused the message for the phone.
+    static let pushRefused = Self("pushRefused", 404, "the push server refused the message")
+    /// The push server could not be reached, is overloaded, or its limit is reached.
+    static let pushUnavailable = Self("pushUnavailable", 503, "the push server is busy", fields: "Retry-After: 10")
     /// The contact ID has been requested too often recently.
     ///
     /// A wake-up becomes available again after its share of a minute.
@@ -111,6 +119,17 @@ public struct UpgradeRefusal: Error, Hashable, Sendable, CustomStringConvertible
     public static let full = Self("full", 503, "the relay is full")
     /// Too many phones have begun to listen recently, as after a restart of the relay.
     public static let tooManyListeners = Self("tooManyListeners", 503, "too many at once", fields: "Retry-After: 10")
+
+    /// Creates the refusal of a client whose wake-up a push server did not accept; `nil` if it did.
+    init?(_ outcome: PushOutcome) {
+        switch outcome {
+        case .accepted: return nil
+        case .gone: self = .pushGone
+        case .refused, .notPermitted: self = .pushRefused
+        case .failed, .limited: self = .pushUnavailable
+        case .canceled: self = .draining
+        }
+    }
 
     /// Creates the refusal of a request for a revoked contact ID, with the phone's proof.
     ///

@@ -19,6 +19,8 @@ enum LoopMessage: Sendable {
     case closeTunnel(ConnectionID, CloseCode?, UpgradeRefusal?)
     /// Give a connection an order of the contact table.
     case contact(ConnectionID, ContactOrder)
+    /// Give a phone's connection the result of the message for a contact ID that it requested.
+    case sealPushed(ConnectionID, number: Int, PushOutcome)
     /// Close the phones that listen and refuse the requests that are held.
     case drain
     /// Close all connections, those that are open after `grace` without a closing handshake, and resume the caller.

@@ -124,6 +124,7 @@ final class Reactor {
         case .receive(let transfer): receive(transfer.connection)
         case .closeTunnel(let id, let code, let refusal): connection(id)?.closeTunnel(code, refusal)
         case .contact(let id, let order): if let connection = connection(id) { carryOut(order, on: connection) }
+        case .sealPushed(let id, let number, let outcome): connection(id)?.recordSealPush(number, outcome)
         case .drain: forEachConnection { $0.drain() }
         case .close(let grace, let continuation):
             whenEmpty.append(continuation)
@@ -268,7 +269,7 @@ final class Reactor {
             if member.mailbox === mailbox {
                 connection(member.connection)?.closeTunnel(instruction.code, instruction.refusal)
             } else {
-                member.mailbox.post(.closeTunnel(member.connection, instruction.code, instruction.refusal))
+                instruction.post()
             }
         }
     }
@@ -356,6 +357,11 @@ final class Reactor {
         forEachConnection { $0.close() }
         finishClosing()
     }
+}
+
+extension TunnelTable<TunnelMember>.CloseInstruction {
+    /// Passes the instruction to the event loop of its connection.
+    func post() { member.mailbox.post(.closeTunnel(member.connection, code, refusal)) }
 }
 
 @available(*, unavailable)

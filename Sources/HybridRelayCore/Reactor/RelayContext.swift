@@ -16,6 +16,8 @@ final class RelayContext: Sendable {
     let balancers: [AddressBlock]
     /// The host for which phones prove their contact IDs; `nil` if linked phones are not offered.
     let contactHost: String?
+    /// The way to phones with a push subscription; `nil` if it is not offered.
+    let push: PushGateway?
     private let currentTransport: Locked<RelayTransport>
     private let acceptWarnings = Locked(AcceptWarnings())
 
@@ -24,6 +26,8 @@ final class RelayContext: Sendable {
         sweepInterval = configuration.limits.sweepInterval
         balancers = configuration.balancers
         contactHost = configuration.contactHost
+        push = configuration.contactHost == nil ? nil : configuration.push
+        push?.replace(limits: configuration.limits)
         currentTransport = Locked(configuration.transport)
         registry = TunnelRegistry(node: configuration.node, limits: configuration.limits, logger: logger)
         admission = AdmissionControl(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Crypto
 internal import HybridCaBLE
 internal import HybridPrimitives
 internal import NIOCore
@@ -10,11 +11,18 @@ struct ContactDigest: Hashable, Sendable, SecretMaterial {
     private let second: UInt64
     private let third: UInt64
 
-    /// Creates the digest of a contact ID; `nil` for the contact ID of a push service or of another vendor's relay.
+    /// Creates the digest of a contact ID; `nil` for the contact ID of another vendor's relay.
+    ///
+    /// The contact ID of a push subscription is hashed. No key has a contact ID with the same hash.
     init?(_ contact: ContactID) {
-        guard contact.kind == .listener else { return nil }
+        let hash: [UInt8]
+        switch contact.kind {
+        case .listener: hash = Array(contact.bytes.dropFirst())
+        case .push: hash = Array(SHA256.hash(data: contact.bytes).prefix(24))
+        case .foreign: return nil
+        }
         var words: [UInt64] = [0, 0, 0]
-        for (index, byte) in contact.bytes.dropFirst().enumerated() {
+        for (index, byte) in hash.enumerated() {
             words[index / 8] = words[index / 8] << 8 | UInt64(byte)
         }
         (first, second, third) = (words[0], words[1], words[2])
@@ -60,7 +68,9 @@ enum WakeUpOutcome: String, CaseIterable, Sendable {
     case noListener = "no_listener"
     /// The contact ID had been requested too often.
     case limited
-    /// The contact ID was revoked.
+    /// The push server did not accept the message for the phone.
+    case undelivered
+    /// The contact ID was revoked, or the push server does not know the phone any more.
     case gone
 
     /// Creates the outcome of a request that was refused; `nil` if it says nothing about the contact ID.
@@ -77,9 +87,11 @@ enum WakeUpOutcome: String, CaseIterable, Sendable {
         switch (state, reason) {
         case (.held, .revoked): self = .gone
         case (_, .declined), (_, .revoked): self = .declined
+        case (_, .undelivered(.pushGone)): self = .gone
+        case (_, .undelivered): self = .undelivered
         case (.held, _): self = .noListener
-        case (.ringing, nil): self = .joined
-        case (.ringing, _): self = .unanswered
+        case (.pushing, nil), (.ringing, nil): self = .joined
+        case (.pushing, _), (.ringing, _): self = .unanswered
         }
     }
 }
@@ -88,8 +100,18 @@ enum WakeUpOutcome: String, CaseIterable, Sendable {
 enum WakeUpState: Hashable, Sendable {
     /// No phone is listening, and the client has no response.
     case held(until: NIODeadline)
-    /// The client has its response, and a phone has received the wake-up.
+    /// The wake-up is on its way to a push server, which has not answered, and the client has no response.
+    case pushing(until: NIODeadline)
+    /// The client has its response, and a phone or a push server has received the wake-up.
     case ringing
+
+    /// The time until which the client waits for a response; `nil` if it has one.
+    var waitsUntil: NIODeadline? {
+        switch self {
+        case .held(let until), .pushing(let until): until
+        case .ringing: nil
+        }
+    }
 }
 
 /// Number of a connection that listens; a newer connection has a higher number.
@@ -102,6 +124,13 @@ struct ListenerID: Hashable, Sendable { fileprivate let number: UInt64 }
 ///     request, listener       │                 ↑    │
 ///     ────────────────────────┼─────────────────┘    └─ declined, revoked, unanswered ─→ (removed)
 ///                             └─ 8 s over (noListener), revoked, abandoned, draining ──→ (removed)
+///
+///     request, push contact          push server accepts
+///     ────────────────────→ pushing ─────────────────────→ ringing
+///                             │  └─ connect ──→ (joined)
+///                             └─ refused by the push server (undelivered, gone), 8 s over, abandoned ─→ (removed)
+///
+/// A phone with a push subscription does not listen. It may join before the push server has answered.
 ///
 /// A phone's connection is in the table from the proof of its contact ID until it closes or is replaced. The newest one
 /// replaces the older one of the same contact ID. It receives all wake-ups that are held, and once more all that are
@@ -158,7 +187,7 @@ struct ContactTable<Member: Sendable>: Sendable {
     /// A time before all deadlines; an earlier sweep does nothing.
     private var nothingDueBefore = NIODeadline.distantFuture
 
-    /// Number of wake-ups that are held.
+    /// Number of wake-ups that are held or pushing.
     private(set) var heldCount = 0
 
     /// Creates an empty table.
@@ -169,7 +198,7 @@ struct ContactTable<Member: Sendable>: Sendable {
 
     /// Number of phones that listen.
     var listenerCount: Int { listeners.count }
-    /// Number of wake-ups that are held or ringing.
+    /// Number of wake-ups that have not ended.
     var wakeUpCount: Int { contactOfKey.count }
     /// Number of contact IDs that have an entry, without those that only have a listener.
     var contactCount: Int { contacts.count }
@@ -225,21 +254,24 @@ struct ContactTable<Member: Sendable>: Sendable {
     ///   - payload: The bytes for the phone.
     ///   - key: The tunnel of the client, which must not be in use.
     ///   - client: The connection of the client.
+    ///   - isPushed: True if the caller sends the wake-up to a push server.
     ///   - now: The current time.
     mutating func addRequest(
         for contact: ContactDigest,
         _ payload: ClientPayload,
         in key: TunnelKey,
         by client: Member,
+        isPushed: Bool = false,
         now: NIODeadline
     ) -> [Instruction] {
         var entry = contacts[contact] ?? Contact()
         entry.bucket.take(1, of: rate, now: now)
         entry.lastNumber &+= 1
         let wakeUp = WakeUp(number: entry.lastNumber, key: key, payload: payload, deadline: now + limits.waiting)
-        let listener = listeners[contact]
+        let listener = isPushed ? nil : listeners[contact]
         let heldUntil = now + limits.contactHold
-        let state = listener == nil ? WakeUpState.held(until: heldUntil) : .ringing
+        var state = WakeUpState.ringing
+        if listener == nil { state = isPushed ? .pushing(until: heldUntil) : .held(until: heldUntil) }
         entry.entries.append(Entry(wakeUp: wakeUp, client: client, state: state))
         contacts[contact] = entry
         contactOfKey[key] = contact
@@ -253,8 +285,24 @@ struct ContactTable<Member: Sendable>: Sendable {
         ]
     }
 
-    /// Returns true if the phone may join the tunnel of a wake-up, because it has received the wake-up.
-    func isRinging(_ key: TunnelKey) -> Bool { entry(of: key)?.state == .ringing }
+    /// Returns true if the phone may join the tunnel of a wake-up, because it may have received the wake-up.
+    func canJoin(_ key: TunnelKey) -> Bool {
+        switch entry(of: key)?.state {
+        case .pushing, .ringing: true
+        case .held, nil: false
+        }
+    }
+
+    /// Accepts the client of a wake-up that a push server has accepted; `nil` if the wake-up no longer waits for it.
+    mutating func recordPush(_ key: TunnelKey) -> Instruction? {
+        guard let contact = contactOfKey[key], let place = contacts.index(forKey: contact),
+            let index = contacts.values[place].entries.firstIndex(where: { $0.wakeUp.key == key }),
+            case .pushing = contacts.values[place].entries[index].state
+        else { return nil }
+        heldCount -= 1
+        contacts.values[place].entries[index].state = .ringing
+        return Instruction(member: contacts.values[place].entries[index].client, order: .accept)
+    }
 
     /// Returns the tunnel of the wake-up that a listener declines.
     ///
@@ -270,7 +318,7 @@ struct ContactTable<Member: Sendable>: Sendable {
             let index = contacts.values[place].entries.firstIndex(where: { $0.wakeUp.key == key })
         else { return nil }
         let state = contacts.values[place].entries.remove(at: index).state
-        if case .held = state { heldCount -= 1 }
+        if state.waitsUntil != nil { heldCount -= 1 }
         guard contacts.values[place].entries.isEmpty else { return state }
         if contacts.count > Self.rememberedContacts {
             contacts.remove(at: place)
@@ -306,7 +354,7 @@ struct ContactTable<Member: Sendable>: Sendable {
                 if contact.bucket.fullAt <= now { idle.append(digest) } else { next = min(next, contact.bucket.fullAt) }
             }
             for entry in contact.entries {
-                guard case .held(let until) = entry.state else { continue }
+                guard let until = entry.state.waitsUntil else { continue }
                 if until <= now { due.append(entry.wakeUp.key) } else { next = min(next, until) }
             }
         }

@@ -30,6 +30,8 @@ public enum TunnelEndReason: Hashable, Sendable {
     case unreachable
     /// The phone revoked the contact ID; a client without a response is refused with the phone's proof.
     indirect case revoked(UpgradeRefusal)
+    /// The push server did not accept the message for the phone; the client is refused with the cause.
+    indirect case undelivered(UpgradeRefusal)
 
     /// The reason as one lower-case word, for logs and metrics.
     public var label: String {
@@ -48,6 +50,7 @@ public enum TunnelEndReason: Hashable, Sendable {
         case .declined: "declined"
         case .unreachable: "unreachable"
         case .revoked: "revoked"
+        case .undelivered: "undelivered"
         }
     }
 
@@ -55,6 +58,7 @@ public enum TunnelEndReason: Hashable, Sendable {
     public static let labels = [
         "closed", "vanished", "violated", "abandoned", "unclaimed", "superseded", "idle", "outlived", "exhausted",
         "unresponsive", "shutdown", "declined", "unreachable", "revoked",
+        "undelivered",
     ]
 
     /// Returns the close code for an end; `nil` means a close frame without a code, as the other end sent it.
@@ -66,14 +70,14 @@ public enum TunnelEndReason: Hashable, Sendable {
         case .violated(let offender, let violation): side == offender ? violation.closeCode : .goingAway
         case .vanished, .abandoned, .unresponsive, .shutdown: .goingAway
         case .unclaimed, .superseded, .idle, .outlived, .exhausted: .policyViolation
-        case .declined, .unreachable, .revoked: .tryAgainLater
+        case .declined, .unreachable, .revoked, .undelivered: .tryAgainLater
         }
     }
 
     /// The response for a client whose request is held, which can get no close frame.
     var refusal: UpgradeRefusal {
         switch self {
-        case .revoked(let refusal): refusal
+        case .revoked(let refusal), .undelivered(let refusal): refusal
         case .shutdown: .draining
         default: .contactUnreachable
         }
