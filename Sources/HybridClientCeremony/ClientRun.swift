@@ -93,7 +93,9 @@ package struct ClientRun: Sendable {
         }
     }
 
-    private func perform<Answer: Sendable>(_ exchange: @escaping @Sendable () async throws -> Answer) async throws -> Answer {
+    private func perform<Answer: Sendable>(
+        _ exchange: @escaping @Sendable () async throws -> Answer
+    ) async throws -> Answer {
         let body: @Sendable () async throws -> Answer = {
             do {
                 return try await exchange()

@@ -8,7 +8,8 @@ import Testing
 /// `hybrid-client present` with the lab's phone.
 @Suite("Digital credentials", .serialized)
 struct DigitalCredentialTests {
-    private static let request = #"{"digital":{"requests":[{"protocol":"openid4vp-v1-unsigned","data":{"nonce":"n"}}]}}"#
+    private static let request =
+        #"{"digital":{"requests":[{"protocol":"openid4vp-v1-unsigned","data":{"nonce":"n"}}]}}"#
 
     /// Requests a credential and returns the results of both programs.
     private static func present(
@@ -21,7 +22,8 @@ struct DigitalCredentialTests {
             "hybrid-client",
             [
                 "present", "--request", "-", "--origin", "https://shop.example", "--print-url", "--timeout", "60",
-                "--cacert", variables["HYBRID_LAB_CACERT"] ?? "", "--connect-to", variables["HYBRID_LAB_CONNECT_TO"] ?? "",
+                "--cacert", variables["HYBRID_LAB_CACERT"] ?? "", "--connect-to",
+                variables["HYBRID_LAB_CONNECT_TO"] ?? "",
             ] + options,
             in: lab.folder,
             environment: variables,
@@ -95,7 +97,8 @@ struct DigitalCredentialTests {
             #expect(long.client.output == #"{"protocol":"p","data":""# + data + "\"}\n", "\(long.client.errors)")
             for text in [
                 #"{"response":{"digital":{"data":"SECRET""#, #"{"response":{"digital":{"data":"SECRET","data":1}}}"#,
-                #"["SECRET"]"#, String(repeating: "[", count: 100_000), #"{"response":{"digital":{"data":"\ud800SECRET"}}}"#, "",
+                #"["SECRET"]"#, String(repeating: "[", count: 100_000),
+                #"{"response":{"digital":{"data":"\ud800SECRET"}}}"#, "",
             ] {
                 let done = try await Self.present(lab, try Self.reply(lab, text))
                 done.client.expect(65, "the phone's reply is unusable")

@@ -12,7 +12,11 @@ struct DigitalCredentialTests {
         _ json: String = Self.json,
         _ operation: DigitalCredentialRequest.Operation = .presentation
     ) throws -> DigitalCredentialRequest {
-        try DigitalCredentialRequest(json: Array(json.utf8), operation: operation, origin: Origin("https://Example.com:443"))
+        try DigitalCredentialRequest(
+            json: Array(json.utf8),
+            operation: operation,
+            origin: Origin("https://Example.com:443")
+        )
     }
 
     private static func error(_ reply: String, to json: String = Self.json) throws -> DigitalCredentialError {
@@ -24,7 +28,10 @@ struct DigitalCredentialTests {
 
     private static func output(_ data: String, to json: String = Self.json) throws -> String {
         let reply = #"{"response":{"digital":{"data":"# + data + "}}}"
-        return String(decoding: try DigitalCredentialResponse(reply: Array(reply.utf8), to: request(json)).json, as: UTF8.self)
+        return String(
+            decoding: try DigitalCredentialResponse(reply: Array(reply.utf8), to: request(json)).json,
+            as: UTF8.self
+        )
     }
 
     @Test("the message has the origin, the operation and the unchanged data")
@@ -35,7 +42,9 @@ struct DigitalCredentialTests {
         let issuance = try Self.request(Self.json, .issuance)
         #expect(String(decoding: issuance.message, as: UTF8.self) == start + "create" + rest)
         let received = try DigitalCredentialRequest(message: issuance.message)
-        #expect(received.operation == .issuance && received.origin == "https://example.com" && received.protocols == ["p"])
+        #expect(
+            received.operation == .issuance && received.origin == "https://example.com" && received.protocols == ["p"]
+        )
     }
 
     @Test(
@@ -43,7 +52,8 @@ struct DigitalCredentialTests {
         arguments: [
             "", "[]", "{}", #"{"digital":[]}"#, #"{"digital":{"requests":[]}}"#, #"{"digital":{"requests":{}}}"#,
             #"{"digital":{"requests":[{"protocol":"p"}]}}"#, #"{"digital":{"requests":[{"data":{}}]}}"#,
-            #"{"digital":{"requests":[{"protocol":"","data":{}}]}}"#, #"{"digital":{"requests":[{"protocol":"p","data":1}]}}"#,
+            #"{"digital":{"requests":[{"protocol":"","data":{}}]}}"#,
+            #"{"digital":{"requests":[{"protocol":"p","data":1}]}}"#,
             #"{"digital":{"requests":[{"protocol":"p","data":{}}]},"digital":1}"#, #"{"publicKey":{}}"#,
         ]
     )
@@ -60,7 +70,10 @@ struct DigitalCredentialTests {
 
     @Test("the output has protocol and data; a bare value has the request's only protocol")
     func output() throws {
-        #expect(try Self.output(#"{"protocol":"q","data":{"b":2.50,"a":1}}"#) == #"{"protocol":"q","data":{"b":2.50,"a":1}}"#)
+        #expect(
+            try Self.output(#"{"protocol":"q","data":{"b":2.50,"a":1}}"#)
+                == #"{"protocol":"q","data":{"b":2.50,"a":1}}"#
+        )
         #expect(try Self.output(#"{"vp_token":"x"}"#) == #"{"protocol":"p","data":{"vp_token":"x"}}"#)
         #expect(try Self.output(#""x""#) == #"{"protocol":"p","data":"x"}"#)
         let two = #"{"digital":{"requests":[{"protocol":"p","data":{}},{"protocol":"q","data":{}}]}}"#
@@ -74,13 +87,16 @@ struct DigitalCredentialTests {
         let errors = try names.map { try Self.error(#"{"response":{"digital":{"error":"\#($0)"}}}"#) }
         #expect(errors == [.declined, .aborted, .noCredential, .otherRefusal])
         let all = errors + [.malformedReply("x")]
-        #expect(Set(all.map(\.sentence)).count == 5 && Set(all.map(\.code)).count == 5 && Set(all.map(\.status)).count == 5)
+        #expect(
+            Set(all.map(\.sentence)).count == 5 && Set(all.map(\.code)).count == 5 && Set(all.map(\.status)).count == 5
+        )
     }
 
     @Test(
         "malformed replies are rejected, and no error shows a part of them",
         arguments: [
-            "", "SECRET", "[]", #"{"response":"SECRET"}"#, #"{"response":{"digital":"SECRET"}}"#, #"{"response":{"digital":{}}}"#,
+            "", "SECRET", "[]", #"{"response":"SECRET"}"#, #"{"response":{"digital":"SECRET"}}"#,
+            #"{"response":{"digital":{}}}"#,
             #"{"response":{"digital":{"error":["SECRET"]}}}"#, #"{"response":{"digital":{"error":"SECRET","data":1}}}"#,
             #"{"response":{"digital":{"data":"SECRET","data":1}}}"#, #"{"response":{"digital":{"data":"SECRET"}}} x"#,
         ]

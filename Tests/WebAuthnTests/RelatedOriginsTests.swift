@@ -10,7 +10,10 @@ import Testing
 struct RelatedOriginsTests {
     private static let id = "party.example"
 
-    private static func permission(_ json: String, _ origin: String = "https://www.shop.example") throws -> RelatedOrigin {
+    private static func permission(
+        _ json: String,
+        _ origin: String = "https://www.shop.example"
+    ) throws -> RelatedOrigin {
         let id = try #require(RelyingPartyID(id))
         return try RelatedOrigins(json: Array(json.utf8)).permission(for: Origin(origin), id)
     }
@@ -50,7 +53,8 @@ struct RelatedOriginsTests {
     @Test(
         "the URL parser's rules decide which origin an entry has",
         arguments: [
-            ("https:www.shop.example", true), ("https:\\\\\\\\www.shop.example\\\\x", true), ("https:////www.shop.example", true),
+            ("https:www.shop.example", true), ("https:\\\\\\\\www.shop.example\\\\x", true),
+            ("https:////www.shop.example", true),
             ("ht\\ttps://www.shop.\\nexample", true), ("https://a:b@c@www.shop.example", true),
             ("https://www.shop.example:", true), ("https://www.shop.example:0443", true),
             ("https://www.shop.example:444", false), ("https://www.shop.example:x", false),
@@ -80,7 +84,8 @@ struct RelatedOriginsTests {
         "malformed files are rejected",
         arguments: [
             "", "[]", "{}", #"{"origins":{}}"#, #"{"origins":"https://www.shop.example"}"#, #"{"origins":[1]}"#,
-            #"{"origins":["https://www.shop.example",null]}"#, #"{"origins":[],"origins":["https://www.shop.example"]}"#,
+            #"{"origins":["https://www.shop.example",null]}"#,
+            #"{"origins":[],"origins":["https://www.shop.example"]}"#,
             #"{"Origins":["https://www.shop.example"]}"#, #"{"origins":["https://www.shop.example"]} x"#,
         ]
     )

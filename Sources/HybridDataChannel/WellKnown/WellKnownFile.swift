@@ -44,7 +44,9 @@ package struct WellKnownFile: Sendable {
         } catch let error as TunnelError {
             throw WellKnownFileError(reason: error.sentence)
         }
-        guard response.status == 200 else { throw WellKnownFileError(reason: "the status is \(response.status), not 200") }
+        guard response.status == 200 else {
+            throw WellKnownFileError(reason: "the status is \(response.status), not 200")
+        }
         let types = response.values(of: "Content-Type")
         guard types.count == 1, MediaType.isJSON(types[0]) else {
             throw WellKnownFileError(reason: "its type is not application/json")

@@ -134,7 +134,8 @@ struct LabPhone: Sendable {
         connected: @escaping @Sendable () -> Void
     ) async throws -> PhoneOutcome {
         let user = SimulatedAuthenticator(store, script, report)
-        let wallet = offer.hint.isForWallets && !script.hasNoWallet ? ScriptedWallet(script: script, report: report) : nil
+        let wallet =
+            offer.hint.isForWallets && !script.hasNoWallet ? ScriptedWallet(script: script, report: report) : nil
         guard !script.needsOwnSession else {
             return try await ScriptedSession(
                 radio: radio,

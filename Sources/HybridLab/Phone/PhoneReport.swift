@@ -111,7 +111,9 @@ final class PhoneReport: Sendable {
         case .answered(let status): answer(status)
         case .credentialAnswered: report("answer", "sent the wallet's reply")
         // A virtual radio has no L2CAP channels, and the lab's relay does not redirect.
-        case .redirected, .request, .credentialRequested, .listeningByRadio, .radioChannelFailed, .relayUnusable, .linkOffered: break
+        case .redirected, .request, .credentialRequested, .listeningByRadio, .radioChannelFailed, .relayUnusable,
+            .linkOffered:
+            break
         }
     }
 

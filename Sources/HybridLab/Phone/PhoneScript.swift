@@ -167,7 +167,9 @@ struct PhoneScript: Sendable {
         var bytes = [UInt8](repeating: 0, count: ChannelMessage.maximumBodyLength + 1)
         var length = 0
         while length < bytes.count {
-            let count = bytes.withUnsafeMutableBytes { read(descriptor, $0.baseAddress?.advanced(by: length), $0.count - length) }
+            let count = bytes.withUnsafeMutableBytes {
+                read(descriptor, $0.baseAddress?.advanced(by: length), $0.count - length)
+            }
             guard count >= 0 else { throw mistake("\(path) can't be read: \(String(cString: strerror(errno)))") }
             guard count > 0 else { return Array(bytes[..<length]) }
             length += count

@@ -17,7 +17,10 @@ func fuzzRelatedOrigins(_ input: [UInt8]) throws -> Bool {
         let origin = try Origin(text)
         do {
             let permission = try list.permission(for: origin, id)
-            try invariant(permission.origin == origin && permission.relyingPartyID == id, "the permission is the asked one")
+            try invariant(
+                permission.origin == origin && permission.relyingPartyID == id,
+                "the permission is the asked one"
+            )
             let relyingParty = try? origin.relyingPartyID(claimed: id.text, related: permission)
             try invariant(relyingParty == id, "the permission is usable")
             let other = try? Origin("https://other.example").relyingPartyID(claimed: id.text, related: permission)
