@@ -78,10 +78,13 @@ struct PasskeysShow: AsyncParsableCommand {
 
     @OptionGroup var output: PasskeyOutput
 
+    @OptionGroup var site: SitePageOptions
+
     @Argument(help: PasskeyChoice.help)
     var which: String
 
     func run() async throws {
+        guard !site.manage else { return try await showPages() }
         try await output.run("Show a passkey of this vault") { vault, _ in
             let passkeys = try await vault.summaries()
             let passkey = try PasskeyChoice.find(which, in: passkeys)
@@ -89,6 +92,18 @@ struct PasskeysShow: AsyncParsableCommand {
             return output.json
                 ? PasskeyJSON.details(passkey, history).description : PasskeyText.details(passkey, history)
         }
+    }
+
+    /// Prints the links of the passkey's site; the vault is locked again before they are retrieved.
+    private func showPages() async throws {
+        let relyingParty = try await output.options.runUnlocked(to: "Find the site of a passkey") { session in
+            try PasskeyChoice.find(which, in: try await session.vault.summaries()).relyingParty
+        }
+        guard let relyingParty else {
+            throw CommandFailure("this version can't read that passkey; use a later one", status: .notPermitted)
+        }
+        let pages = try await untilSignal { try await site.pages(of: relyingParty) }
+        try StandardOutput.writeLine(try site.text(pages, of: relyingParty, json: output.json))
     }
 }
 

@@ -43,7 +43,7 @@ struct ScanProgress: Sendable {
         case .request(nil):
             enter("asked", "the other device sent a request that can't be read", [("operation", "unreadable")])
         case .answered(let status) where status == .success: enter("answered", "response sent")
-        case .linkOffered, .request, .answered: break
+        case .linkOffered, .request, .answered, .credentialRequested, .credentialAnswered: break
         }
     }
 

@@ -99,7 +99,7 @@ struct ScanRunner: Sendable {
         }
         if offer.hint == .presentCredential || offer.hint == .issueCredential {
             throw CommandFailure(
-                "the code asks for a digital credential; this program supports only passkeys",
+                "the code asks for a digital credential, and hybrid-auth is no wallet; scan it with a phone that has one",
                 status: .dataError
             )
         }

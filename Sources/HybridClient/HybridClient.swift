@@ -12,7 +12,9 @@ struct HybridClient: AsyncParsableCommand {
         commandName: programName,
         abstract: "Sign in here with a passkey on another device.",
         version: ProductVersion.text,
-        subcommands: [ShowQR.self, Phones.self, Doctor.self, CheckConfig<ClientSettingsCheck>.self]
+        subcommands: [
+            ShowQR.self, Present.self, Phones.self, Doctor.self, CheckConfig<ClientSettingsCheck>.self,
+        ]
     )
 
     static func main() async {

@@ -2,6 +2,7 @@
 
 package import HybridBLEAdvert
 package import HybridCTAP
+package import HybridCaBLE
 package import HybridCommandSupport
 package import HybridDataChannel
 internal import HybridPrimitives
@@ -70,12 +71,39 @@ package struct ClientRun: Sendable {
         for adapted: @escaping @Sendable (AuthenticatorInfo) throws(Unfit) -> CTAPRequest,
         answer: @escaping @Sendable (ClientResult) throws -> Answer
     ) async throws -> Answer {
+        try await perform { try answer(try await result(request, for: adapted)) }
+    }
+
+    /// Performs an exchange about digital credentials; linked phones are not contacted.
+    ///
+    /// A signal cancels it; so does closing the page.
+    ///
+    /// - Parameters:
+    ///   - request: The body of the request.
+    ///   - hint: The hint in the code.
+    ///   - answer: Returns the result of the command for the reply.
+    /// - Throws: ``CommandFailure``.
+    package func present<Answer: Sendable>(
+        _ request: [UInt8],
+        hint: RequestHint,
+        answer: @escaping @Sendable ([UInt8]) throws -> Answer
+    ) async throws -> Answer {
+        try await perform {
+            try answer(try await withSession { try await $0.present(request, hint: hint, events: display.show) })
+        }
+    }
+
+    private func perform<Answer: Sendable>(
+        _ exchange: @escaping @Sendable () async throws -> Answer
+    ) async throws -> Answer {
         let body: @Sendable () async throws -> Answer = {
             do {
-                return try answer(try await result(request, for: adapted))
+                return try await exchange()
             } catch let failure as any WebAuthnFailure {
                 throw CommandFailure(webAuthn: failure)
-            } catch let failure as ClientFailure {
+            } catch let failure as CommandFailure {
+                throw failure
+            } catch let failure as any ExplainedFailure {
                 throw CommandFailure(failure)
             }
         }
@@ -107,10 +135,10 @@ package struct ClientRun: Sendable {
         }
     }
 
-    private func withSession(
+    private func withSession<Answer: Sendable>(
         warns: Bool = true,
-        _ body: @Sendable (ClientSession) async throws -> ClientResult
-    ) async throws -> ClientResult {
+        _ body: @Sendable (ClientSession) async throws -> Answer
+    ) async throws -> Answer {
         try await withRadio(warns: warns) { radio in
             try await body(
                 ClientSession(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A JSON value for output; the members of an object keep their order.
+/// A JSON value; the members of an object keep their order.
 package indirect enum JSONText: Sendable, CustomStringConvertible {
     /// `null`.
     case null
@@ -10,6 +10,8 @@ package indirect enum JSONText: Sendable, CustomStringConvertible {
     case number(Int)
     /// A floating-point number; infinity and NaN, which JSON lacks, become `null`.
     case decimal(Double)
+    /// A number as it was parsed.
+    case numeral(String)
     /// A string.
     case string(String)
     /// An array.
@@ -42,6 +44,7 @@ package indirect enum JSONText: Sendable, CustomStringConvertible {
         case .boolean(let value): output += value ? "true" : "false"
         case .number(let value): output += String(value)
         case .decimal(let value): output += value.isFinite ? String(value) : "null"
+        case .numeral(let text): output += text
         case .string(let text): Self.quote(text, to: &output, escaping)
         case .array(let elements):
             output += "["

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Web server in place of a relay; it answers every request with one status.
 
-  web_server.py --cert FILE --key FILE [--status NNN] [--location URL] [--clock SECONDS] [--most N]
-                [--log FILE]
+  web_server.py --cert FILE --key FILE [--status NNN] [--location URL] [--type TYPE] [--body TEXT]
+                [--clock SECONDS] [--most N] [--log FILE]
 
 Prints `listening on 127.0.0.1:PORT` on standard error. `{path}` in URL is replaced by the requested path. --clock sets
 the clock forward. The server stops listening after N requests.
@@ -28,10 +28,12 @@ class Server:
                 with open(self.options.log, "a") as file:
                     file.write(json.dumps({"request": head[0], "fields": fields}) + "\n")
             date = email.utils.formatdate(time.time() + self.options.clock, usegmt=True)
-            answer = f"HTTP/1.1 {self.options.status} Text\r\nDate: {date}\r\nContent-Length: 0\r\n"
+            answer = f"HTTP/1.1 {self.options.status} Text\r\nDate: {date}\r\nContent-Length: {len(self.options.body.encode())}\r\n"
+            if self.options.type:
+                answer += f"Content-Type: {self.options.type}\r\n"
             for location in self.options.location:
                 answer += "Location: " + location.replace("{path}", head[0].split(" ")[1]) + "\r\n"
-            writer.write(answer.encode() + b"\r\n")
+            writer.write(answer.encode() + b"\r\n" + self.options.body.encode())
             await reader.read()
         except (OSError, asyncio.IncompleteReadError):
             pass
@@ -45,6 +47,8 @@ async def main():
     parser.add_argument("--key", required=True)
     parser.add_argument("--status", type=int, default=404)
     parser.add_argument("--location", action="append", default=[])
+    parser.add_argument("--type")
+    parser.add_argument("--body", default="")
     parser.add_argument("--clock", type=int, default=0)
     parser.add_argument("--most", type=int)
     parser.add_argument("--log")

@@ -52,4 +52,12 @@ struct DataChannelFuzzReplayTests {
         #expect(replay.taken.count >= 5, "valid seeds are accepted")
         #expect(replay.refused.count >= 2, "invalid seeds are rejected")
     }
+
+    @Test("Sites' pages for passkeys")
+    func passkeyEndpoints() throws {
+        let replay = try FuzzCorpus.replay("passkey-endpoints", fuzzPasskeyEndpoints)
+        #expect(replay.broken == [])
+        #expect(replay.taken.count >= 2, "valid seeds are accepted")
+        #expect(replay.refused.count >= 7, "invalid seeds are rejected")
+    }
 }

@@ -41,7 +41,7 @@ struct FailureTableTests {
 
     private static let client: [ClientFailure] = [
         .phoneNotNearby, .unknownRelay, .phoneSilent, .userTimedOut, .phoneVanished, .phoneOrRelayVanished,
-        .notThisPhone, .phoneLacksCTAP, .phoneMisbehaved("HOW"), .internalFault("WORDS"),
+        .notThisPhone, .phoneLacksCTAP, .phoneLacksDigitalCredentials, .phoneMisbehaved("HOW"), .internalFault("WORDS"),
         .phoneUnreachable(name), .phoneNotAnswering(name), .phoneDeclined(name), .notLinkedPhone(name),
         .linkGone(name),
     ]

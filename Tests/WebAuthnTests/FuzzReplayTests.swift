@@ -29,4 +29,28 @@ struct WebAuthnFuzzReplayTests {
         #expect(replay.taken.count >= 13, "the corpus contains valid inputs")
         #expect(replay.refused.count >= 5, "the corpus contains invalid inputs")
     }
+
+    @Test("Strict JSON")
+    func json() throws {
+        let replay = try FuzzCorpus.replay("json", fuzzJSON)
+        #expect(replay.broken == [])
+        #expect(replay.taken.count >= 7, "the corpus contains valid inputs")
+        #expect(replay.refused.count >= 12, "the corpus contains invalid inputs")
+    }
+
+    @Test("Related origins")
+    func relatedOrigins() throws {
+        let replay = try FuzzCorpus.replay("related-origins", fuzzRelatedOrigins)
+        #expect(replay.broken == [])
+        #expect(replay.taken.count >= 4, "the corpus contains valid inputs")
+        #expect(replay.refused.count >= 6, "the corpus contains invalid inputs")
+    }
+
+    @Test("Digital credentials")
+    func digitalCredentials() throws {
+        let replay = try FuzzCorpus.replay("digital-credential", fuzzDigitalCredential)
+        #expect(replay.broken == [])
+        #expect(replay.taken.count >= 4, "the corpus contains valid inputs")
+        #expect(replay.refused.count >= 5, "the corpus contains invalid inputs")
+    }
 }

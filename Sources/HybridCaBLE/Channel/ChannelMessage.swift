@@ -13,6 +13,9 @@ public enum ChannelMessage: Sendable {
     /// Type 3: a request or response for a digital credential, as JSON in UTF-8; not validated.
     case json([UInt8])
 
+    /// Maximum length of a body in bytes, so that the frame with type, padding and tag has at most 1 MiB.
+    public static let maximumBodyLength = FramePadding.maximumMessageLength - 1
+
     /// A reason why a message is rejected.
     public struct ParseError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The message has no bytes.

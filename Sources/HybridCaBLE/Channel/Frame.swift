@@ -127,6 +127,8 @@ enum FrameNonce {
 enum FramePadding {
     /// The length of a padded message in bytes is a multiple of this number.
     static let granularity = 32
+    /// Maximum length of a message in bytes, of which a frame within `Limits.messageBytes` can be made.
+    static let maximumMessageLength = (Limits.messageBytes - 16) / granularity * granularity - 1
 
     /// Appends 0 to 31 zero bytes, and a byte with the number of zero bytes.
     static func pad(_ message: [UInt8]) -> [UInt8] {

@@ -44,10 +44,12 @@ public struct PostHandshakeMessage: Sendable {
 
     /// Creates the message of an authenticator that supports CTAP and no linking.
     ///
-    /// - Parameter info: The encoded getInfo response, which is not validated.
-    public init(info: [UInt8]) {
+    /// - Parameters:
+    ///   - info: The encoded getInfo response, which is not validated.
+    ///   - presentsCredentials: True if the authenticator also has a wallet with digital credentials.
+    public init(info: [UInt8], presentsCredentials: Bool = false) {
         self.info = info
-        self.features = [.ctap]
+        self.features = presentsCredentials ? [.ctap, .digitalCredentials] : [.ctap]
         self.linking = nil
     }
 

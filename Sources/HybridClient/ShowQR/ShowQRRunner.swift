@@ -22,15 +22,20 @@ struct ShowQRRunner: Sendable {
 
     /// Creates a run: reads settings, certificates and the request, starts the page and creates the image file.
     ///
-    /// All of these can fail before a code is shown. Neither the radio nor the network is used, except the loopback
-    /// address of the page.
+    /// All of these can fail before a code is shown. The radio is not used; the network is used only for the page's
+    /// loopback address, and for the related origins of a relying party ID of another domain.
     init(_ flags: ShowQR, _ report: ProgressReport) async throws {
         var given = GivenFlags()
         given.set(CeremonySettings.cacert, flags.cacert)
         given.set(CeremonySettings.bleChannel, flags.bleChannel)
         let settings = try ClientSettings.resolve(given)
         try settings.checkCertificates(CeremonySettings.cacert, with: TrustAnchors.check)
-        ceremony = try flags.ceremony()
+        let network = NetworkConfiguration(
+            connectTo: flags.network.connectTo,
+            trustedCertificates: try settings.value(CeremonySettings.cacert),
+            proxies: ProxySettings(environment: ProcessEnvironment.variables)
+        )
+        ceremony = try await flags.ceremony(network)
         self.report = report
         var timeouts = ClientTimeouts()
         limit = flags.timeout.map { .seconds($0) } ?? ceremony.timeout ?? timeouts.untilPhoneFound
@@ -44,11 +49,7 @@ struct ShowQRRunner: Sendable {
         let page = flags.open ? try await CodePage.start(subject, report) : nil
         run = ClientRun(
             adapter: flags.network.adapter,
-            network: NetworkConfiguration(
-                connectTo: flags.network.connectTo,
-                trustedCertificates: try settings.value(CeremonySettings.cacert),
-                proxies: ProxySettings(environment: ProcessEnvironment.variables)
-            ),
+            network: network,
             timeouts: timeouts,
             offersBLEChannel: try settings.value(CeremonySettings.bleChannel),
             report: report,

@@ -134,6 +134,8 @@ struct LabPhone: Sendable {
         connected: @escaping @Sendable () -> Void
     ) async throws -> PhoneOutcome {
         let user = SimulatedAuthenticator(store, script, report)
+        let wallet =
+            offer.hint.isForWallets && !script.hasNoWallet ? ScriptedWallet(script: script, report: report) : nil
         guard !script.needsOwnSession else {
             return try await ScriptedSession(
                 radio: radio,
@@ -141,7 +143,8 @@ struct LabPhone: Sendable {
                 script: script,
                 report: report,
                 answer: user.answer,
-                delivered: user.delivered
+                delivered: user.delivered,
+                wallet: wallet
             ).serve(offer)
         }
         let link = script.offersLink && offer.supportsLinking == true ? links?.newLink(at: relay.domain) : nil
@@ -156,7 +159,8 @@ struct LabPhone: Sendable {
             },
             answer: { await user.reportedAnswer($0) },
             sent: { await user.authenticator.responseSent() },
-            delivered: user.delivered
+            delivered: user.delivered,
+            wallet: wallet?.reply
         )
         await user.authenticator.sessionEnded()
         return PhoneOutcome(end)

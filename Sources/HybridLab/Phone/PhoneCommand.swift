@@ -24,6 +24,9 @@ struct PhoneCommand: AsyncParsableCommand {
             (sends a wrong bit), where STAGE is handshake, introduction or answer; two-phones; advert-24. With several \
             scripts, each ceremony uses the next one, and the last one is used for all that follow.
 
+            If the code asks for a digital credential, approve presents one that is made up, deny declines, error:NAME \
+            reports an error, reply:FILE sends a file as the reply, and no-wallet is a phone without a wallet.
+
             With --links, the step link offers the client a link. With --woken, linked clients wake the phone, and \
             decline-tap and ignore-tap are answers to the notification.
             """

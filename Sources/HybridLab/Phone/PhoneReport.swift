@@ -8,6 +8,7 @@ internal import HybridPhoneLinks
 internal import HybridPrimitives
 internal import HybridSession
 internal import HybridThreads
+internal import HybridWebAuthn
 
 /// The report of the lab's phone: text on standard error, or JSON on standard output with one object per line.
 final class PhoneReport: Sendable {
@@ -25,10 +26,16 @@ final class PhoneReport: Sendable {
     func code(_ offer: QROffer, _ script: PhoneScript) {
         let number = nextCeremony()
         let age = offer.age(at: WallClock.realtime.now()).map { JSONText.number(Int($0)) } ?? .null
-        let hint = offer.hint == .makeCredential ? "makeCredential" : "getAssertion"
+        let (hint, verb) =
+            switch offer.hint {
+            case .makeCredential: ("makeCredential", "to register")
+            case .getAssertion: ("getAssertion", "to sign in")
+            case .presentCredential: ("presentCredential", "to present a digital credential")
+            case .issueCredential: ("issueCredential", "to issue a digital credential")
+            }
         report(
             "code",
-            "\(number). code read (\(hint == "makeCredential" ? "to register" : "to sign in")); the script is \(script.text)",
+            "\(number). code read (\(verb)); the script is \(script.text)",
             [
                 ("script", .string(script.text)), ("hint", .string(hint)), ("age_s", age),
                 ("offers_linking", .boolean(offer.supportsLinking == true)),
@@ -102,8 +109,11 @@ final class PhoneReport: Sendable {
         case .clientVerified: report("connected", "the client has proved that it received the advert")
         case .request(nil): request(nil)
         case .answered(let status): answer(status)
+        case .credentialAnswered: report("answer", "sent the wallet's reply")
         // A virtual radio has no L2CAP channels, and the lab's relay does not redirect.
-        case .redirected, .request, .listeningByRadio, .radioChannelFailed, .relayUnusable, .linkOffered: break
+        case .redirected, .request, .credentialRequested, .listeningByRadio, .radioChannelFailed, .relayUnusable,
+            .linkOffered:
+            break
         }
     }
 
@@ -113,6 +123,16 @@ final class PhoneReport: Sendable {
         guard let request else { return report("request", "an unreadable request", [("command", .null)]) }
         let (sentence, fields) = summary(request)
         report("request", sentence, fields)
+    }
+
+    /// Reports a request for a digital credential.
+    func request(_ request: DigitalCredentialRequest) {
+        let fields: [(String, JSONText)] = [
+            ("command", .string(request.operation.rawValue)), ("origin", .string(request.origin)),
+            ("protocols", .array(request.protocols.map(JSONText.string))),
+        ]
+        let verb = request.operation == .issuance ? "accept" : "present"
+        report("request", "asked to \(verb) a digital credential for \(SafeText(quoting: request.origin))", fields)
     }
 
     func user(_ action: String) { report("person", action, [("did", .string(action))]) }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
+internal import Glibc
+internal import HybridCaBLE
 
 /// The behavior of the lab's phone in one ceremony: the answer of the user, and faults of the phone.
 struct PhoneScript: Sendable {
@@ -62,6 +64,12 @@ struct PhoneScript: Sendable {
     var offersLink = false
     /// True if a suffix of 4 bytes follows the 20 bytes of the advert.
     var hasLongAdvert = false
+    /// The error that the wallet reports instead of presenting a digital credential.
+    var refusal: String?
+    /// The bytes that the wallet sends as its reply.
+    var reply: [UInt8]?
+    /// True if the phone has no wallet.
+    var hasNoWallet = false
     /// The script as it was written.
     private(set) var text = User.approve.rawValue
 
@@ -89,6 +97,9 @@ struct PhoneScript: Sendable {
         if hasTwin, needsOwnSession || offersLink {
             throw mistake("two-phones can be combined with answers of the user only")
         }
+        if [refusal != nil, reply != nil, hasNoWallet, user == .deny].count(where: { $0 }) > 1 {
+            throw mistake("one of deny, error, reply and no-wallet is enough")
+        }
         if offersLink, needsOwnSession { throw mistake("link can be combined with answers of the user only") }
     }
 
@@ -100,6 +111,11 @@ struct PhoneScript: Sendable {
         case ("two-phones", nil): hasTwin = true
         case ("advert-24", nil): hasLongAdvert = true
         case ("link", nil): offersLink = true
+        case ("no-wallet", nil): hasNoWallet = true
+        case ("error", let name?):
+            guard (1...64).contains(name.utf8.count) else { throw mistake("error takes a name such as NO_CREDENTIAL") }
+            refusal = name
+        case ("reply", let path?): reply = try contents(path)
         case ("slow", nil): delay = .seconds(1)
         case ("slow", let value?): delay = try seconds(value, of: name)
         case ("wait", let value?): wait = try seconds(value, of: name)
@@ -113,7 +129,7 @@ struct PhoneScript: Sendable {
         case ("hang", let value?): fault = .hang(try stage(value, of: name))
         case ("corrupt", let value?):
             fault = .corrupt(try stage(value, of: name, among: [.handshake, .introduction, .answer]))
-        case ("two-phones", _), ("advert-24", _), ("link", _): throw mistake("\(name) takes no value")
+        case ("two-phones", _), ("advert-24", _), ("link", _), ("no-wallet", _): throw mistake("\(name) takes no value")
         default:
             if let example = Self.examples[name] { throw mistake("\(name) takes a value, as in \(example)") }
             guard let user = User(rawValue: name) else {
@@ -127,11 +143,13 @@ struct PhoneScript: Sendable {
     /// All steps, for error messages.
     static let steps =
         "approve, deny, wrong-uv, no-credentials, excluded, decline-tap, ignore-tap, wait:SECONDS, pick:NUMBER, slow[:SECONDS], "
-        + "drop:STAGE, vanish:STAGE, hang:STAGE, corrupt:STAGE, two-phones, advert-24, link"
+        + "drop:STAGE, vanish:STAGE, hang:STAGE, corrupt:STAGE, two-phones, advert-24, link, "
+        + "error:NAME, reply:FILE, no-wallet"
 
     private static let examples = [
         "wait": "wait:2.5", "pick": "pick:2", "drop": "drop:request", "vanish": "vanish:request",
         "hang": "hang:advert", "corrupt": "corrupt:answer",
+        "error": "error:NO_CREDENTIAL", "reply": "reply:reply.json",
     ]
 
     private func seconds(_ text: String, of name: String) throws -> Duration {
@@ -139,6 +157,24 @@ struct PhoneScript: Sendable {
             throw mistake("\(name) takes 0 to 600 seconds")
         }
         return .milliseconds(Int(number * 1000))
+    }
+
+    /// Returns the contents of a file, which must fit into one message.
+    private func contents(_ path: String) throws -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw mistake("\(path) can't be read: \(String(cString: strerror(errno)))") }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: ChannelMessage.maximumBodyLength + 1)
+        var length = 0
+        while length < bytes.count {
+            let count = bytes.withUnsafeMutableBytes {
+                read(descriptor, $0.baseAddress?.advanced(by: length), $0.count - length)
+            }
+            guard count >= 0 else { throw mistake("\(path) can't be read: \(String(cString: strerror(errno)))") }
+            guard count > 0 else { return Array(bytes[..<length]) }
+            length += count
+        }
+        throw mistake("\(path) is longer than one message, \(ChannelMessage.maximumBodyLength) bytes")
     }
 
     private func stage(_ text: String, of name: String, among stages: [Stage] = Stage.allCases) throws -> Stage {

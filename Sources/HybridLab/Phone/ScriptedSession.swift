@@ -25,6 +25,8 @@ struct ScriptedSession: Sendable {
     let answer: @Sendable (CTAPRequest) async -> CTAPResponse
     /// Called when the client has confirmed that it has received the response.
     let delivered: @Sendable () async -> Void
+    /// The wallet; `nil` if the code is not for wallets.
+    let wallet: ScriptedWallet?
 
     /// The time for which an advert is sent after its tunnel was closed, so that the client tries to join the tunnel.
     private static let orphanAdvertTime = Duration.seconds(5)
@@ -63,12 +65,24 @@ struct ScriptedSession: Sendable {
         report.event(.clientVerified(over: .webSocket))
         try await send(answer.message2.bytes, .handshake, tunnel)
         var crypter = answer.keys.open()
-        let introduction = PostHandshakeMessage(info: Authenticator.info.encoded)
+        let introduction = PostHandshakeMessage(
+            info: Authenticator.info.encoded,
+            presentsCredentials: wallet != nil
+        )
         try await send(try crypter.sealer.seal(introduction.encoded).bytes, .introduction, tunnel)
         try await complete(.introduction, tunnel)
         while true {
             let frame = try await tunnel.receive { Frame(bytes: $0.bytes) }
-            guard case .ctap(let payload) = try ChannelMessage(parsing: crypter.opener.open(frame)) else {
+            let message = try ChannelMessage(parsing: crypter.opener.open(frame))
+            if case .json(let payload) = message, let wallet {
+                try await complete(.request, tunnel)
+                let reply = ChannelMessage.json(await wallet.reply(to: payload))
+                try await send(try crypter.sealer.seal(reply.encoded).bytes, .answer, tunnel)
+                report.event(.credentialAnswered)
+                try await complete(.answer, tunnel)
+                continue
+            }
+            guard case .ctap(let payload) = message else {
                 await delivered()
                 return .shutDown
             }

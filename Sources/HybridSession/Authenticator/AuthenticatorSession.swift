@@ -67,6 +67,9 @@ public struct AuthenticatorSession: Sendable {
         self.relyingParties = relyingParties
     }
 
+    /// Returns the reply to a request for a digital credential, at most `ChannelMessage.maximumBodyLength` bytes.
+    public typealias Wallet = @Sendable ([UInt8]) async -> [UInt8]
+
     /// Serves one client until it sends *shutdown* or disconnects.
     ///
     /// - Parameters:
@@ -78,6 +81,7 @@ public struct AuthenticatorSession: Sendable {
     ///     *shutdown*.
     ///   - sent: Called after each response is sent. If a response cannot be sent, the session ends.
     ///   - delivered: Called when the client has confirmed the last response by sending *shutdown* or the next request.
+    ///   - wallet: Returns the reply to a request for a digital credential, both as JSON; `nil` if there is no wallet.
     /// - Throws: ``AuthenticatorSessionFailure``, `CancellationError`.
     public func serve(
         _ offer: QROffer,
@@ -86,7 +90,8 @@ public struct AuthenticatorSession: Sendable {
         events: @escaping @Sendable (AuthenticatorEvent) -> Void,
         answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse,
         sent: @escaping @Sendable () async -> Void,
-        delivered: @escaping @Sendable () async -> Void
+        delivered: @escaping @Sendable () async -> Void,
+        wallet: Wallet? = nil
     ) async throws -> AuthenticatorOutcome {
         try await AuthenticatorSessionFailure.wrapping {
             let listener = await listener(for: offer, events)
@@ -103,14 +108,15 @@ public struct AuthenticatorSession: Sendable {
                 listener?.close()
                 events(.clientVerified(over: verified.transport.kind))
                 return try await verified.transport.use(insteadOf: tunnel) {
-                    let client = try await verified.completeHandshake(info, events)
+                    let client = try await verified.completeHandshake(info, presentsCredentials: wallet != nil, events)
                     return try await client.serve(
                         timeouts,
                         accepting: relyingParties,
                         events: events,
                         answer: answer,
                         sent: sent,
-                        delivered: delivered
+                        delivered: delivered,
+                        wallet: wallet
                     )
                 }
             }
@@ -249,6 +255,10 @@ public enum AuthenticatorEvent: Sendable {
     case request(CTAPCommand?)
     /// The request was answered with this status.
     case answered(CTAPStatus)
+    /// A request for a digital credential was received.
+    case credentialRequested
+    /// The request for a digital credential was answered.
+    case credentialAnswered
 }
 
 /// The outcome of a session that served a client.

@@ -167,11 +167,12 @@ struct VerifiedClient: Sendable {
     /// Sends handshake message 2, the post-handshake message and the update.
     func completeHandshake(
         _ info: AuthenticatorInfo,
+        presentsCredentials: Bool = false,
         _ events: @Sendable (AuthenticatorEvent) -> Void = { _ in }
     ) async throws -> ServedClient {
         do {
             try await transport.channel.send(WireMessage(bytes: message2.bytes))
-            try await channel.send(PostHandshakeMessage(info: info.encoded))
+            try await channel.send(PostHandshakeMessage(info: info.encoded, presentsCredentials: presentsCredentials))
             if let update {
                 try await channel.send(update)
                 if case .update(.some) = update { events(.linkOffered) }

@@ -21,7 +21,8 @@ struct ServedClient: Sendable {
         events: @escaping @Sendable (AuthenticatorEvent) -> Void,
         answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse,
         sent: @escaping @Sendable () async -> Void,
-        delivered: @escaping @Sendable () async -> Void
+        delivered: @escaping @Sendable () async -> Void,
+        wallet: AuthenticatorSession.Wallet? = nil
     ) async throws -> AuthenticatorOutcome {
         try await withThrowingTaskGroup(of: Service.Step.self) { group in
             defer { group.cancelAll() }
@@ -32,7 +33,8 @@ struct ServedClient: Sendable {
                 events: events,
                 answer: answer,
                 sent: sent,
-                delivered: delivered
+                delivered: delivered,
+                wallet: wallet
             )
             service.receiveNext(&group)
             service.startIdleTimer(&group)
@@ -52,6 +54,7 @@ private struct Service {
         case received(ChannelMessage)
         case ended(any Error)
         case answered(Answer)
+        case presented([UInt8])
         case idle
     }
 
@@ -77,6 +80,7 @@ private struct Service {
     let answer: @Sendable (CTAPRequest) async -> CTAPResponse
     let sent: @Sendable () async -> Void
     let delivered: @Sendable () async -> Void
+    let wallet: AuthenticatorSession.Wallet?
 
     /// True while a request is being answered.
     var isBusy = false
@@ -120,6 +124,7 @@ private struct Service {
             receiveNext(&group)
             return nil
         case .answered(let answer): return try await send(answer, &group)
+        case .presented(let reply): return try await send(reply, &group)
         case .ended(let error): return try await end(error, &group)
         case .idle:
             // Only the timer that was started last counts; the others belong to earlier waits.
@@ -136,18 +141,22 @@ private struct Service {
     ) async throws -> AuthenticatorOutcome? {
         switch message {
         case .update: return nil
-        case .json: throw AuthenticatorSessionFailure.clientMisbehaved("it sent JSON, which was not offered")
+        case .json(let payload):
+            guard let wallet else {
+                throw AuthenticatorSessionFailure.clientMisbehaved("it sent JSON, which was not offered")
+            }
+            try await begin()
+            parsedRequests += 1
+            events(.credentialRequested)
+            group.addTask { .presented(await wallet(payload)) }
+            return nil
         case .shutdown:
             guard !isBusy else { return try await cancelPrompt(.peerClosed, &group) }
             // A client sends *shutdown* when it has received the response.
             if awaitsConfirmation { await delivered() }
             return try checked(.shutDown)
         case .ctap(let payload):
-            guard !isBusy else {
-                throw AuthenticatorSessionFailure.clientMisbehaved("it sent a request before the last one was answered")
-            }
-            if awaitsConfirmation { await delivered() }
-            (isBusy, awaitsConfirmation) = (true, false)
+            try await begin()
             do throws(CTAPRequestError) {
                 let request = try CTAPRequest(parsing: payload, accepting: relyingParties)
                 parsedRequests += 1
@@ -160,6 +169,30 @@ private struct Service {
             }
             return nil
         }
+    }
+
+    /// Begins a request; the last one must have been answered.
+    private mutating func begin() async throws {
+        guard !isBusy else {
+            throw AuthenticatorSessionFailure.clientMisbehaved("it sent a request before the last one was answered")
+        }
+        if awaitsConfirmation { await delivered() }
+        (isBusy, awaitsConfirmation) = (true, false)
+    }
+
+    /// Sends the wallet's reply; returns the outcome if the channel has closed.
+    private mutating func send(_ reply: [UInt8], _ group: inout Group) async throws -> AuthenticatorOutcome? {
+        isBusy = false
+        do {
+            try await channel.send(.json(reply))
+        } catch {
+            guard let reason = ChannelCloseReason(error) else { throw error }
+            return .clientLeftDuringRequest(reason)
+        }
+        awaitsConfirmation = true
+        events(.credentialAnswered)
+        startIdleTimer(&group)
+        return nil
     }
 
     /// Sends a response; returns the outcome if the channel has closed.

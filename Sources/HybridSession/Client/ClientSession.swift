@@ -82,16 +82,30 @@ public struct ClientSession: Sendable {
         for adapted: @escaping @Sendable (AuthenticatorInfo) throws(Unfit) -> CTAPRequest,
         events: @escaping @Sendable (ClientEvent) -> Void
     ) async throws -> ClientResult {
+        let outcome: Result<ClientResult, Unfit> = try await withPhone(hint: request.hint, events: events) { phone in
+            try await exchange(with: phone, for: adapted, events: events)
+        }
+        return try outcome.get()
+    }
+
+    /// Shows a code, connects to the phone that scans it, and runs `body`.
+    ///
+    /// - Throws: ``ClientFailure``, `CancellationError`.
+    func withPhone<Outcome: Sendable>(
+        hint: RequestHint,
+        events: @escaping @Sendable (ClientEvent) -> Void,
+        _ body: @escaping @Sendable (ConnectedPhone) async throws -> Outcome
+    ) async throws -> Outcome {
         let code = ShownCode(
-            hint: request.hint,
+            hint: hint,
             channels: offersBLEChannel ? [.webSocket, .l2cap] : [.webSocket],
             offersLinking: linking != nil
         )
         let nearby = try await code.awaitPhone(radio, timeouts.untilPhoneFound, events: events)
         events(.phoneFound)
-        let outcome: Result<ClientResult, Unfit> = try await ClientFailure.wrapping {
+        return try await ClientFailure.wrapping {
             if let connection = try await nearby.connectByRadio(timeouts, events: events) {
-                return try await connection.use { try await exchange(with: $0, for: adapted, events: events) }
+                return try await connection.use { try await body($0) }
             }
             let relay = try nearby.relay(network)
             events(.connecting(relay.domain))
@@ -100,11 +114,9 @@ public struct ClientSession: Sendable {
                 at: relay,
                 redirected: { events(.redirected($0)) }
             ) { tunnel in
-                let connected = try await nearby.performHandshake(over: tunnel, timeouts.handshake)
-                return try await exchange(with: connected, for: adapted, events: events)
+                try await body(try await nearby.performHandshake(over: tunnel, timeouts.handshake))
             }
         }
-        return try outcome.get()
     }
 
     func exchange<Unfit: Error>(

@@ -167,7 +167,7 @@ struct ReadyPhone: Sendable {
             return try await withDeadline(limit, orThrow: ClientFailure.userTimedOut) {
                 var link = link
                 for _ in 0...Self.maximumUpdates {
-                    switch try await receive() {
+                    switch try await channel.receiveFromPhone() {
                     case .ctap(let payload): return (try CTAPResponse(parsing: payload), link)
                     case .update(let information): link = verifiedLink(information) ?? link
                     // The authenticator of webauthn-rs sends *shutdown*, although only clients should. No response
@@ -185,7 +185,7 @@ struct ReadyPhone: Sendable {
     func awaitLink(_ limit: Duration) async -> StoredLink? {
         let received = try? await withDeadline(limit, orThrow: ClientFailure.userTimedOut) { () -> StoredLink? in
             for _ in 0..<Self.maximumUpdates {
-                guard case .update(let information) = try await receive() else { return nil }
+                guard case .update(let information) = try await channel.receiveFromPhone() else { return nil }
                 if let link = verifiedLink(information) { return link }
             }
             return nil
@@ -193,17 +193,26 @@ struct ReadyPhone: Sendable {
         return received ?? nil
     }
 
+    private func verifiedLink(_ information: LinkingInformation?) -> StoredLink? {
+        information.flatMap { verifier?.link($0, info: encodedInfo) }
+    }
+
+    /// Sends *shutdown*, even if the current task is canceled.
+    func shutDown() async { await channel.shutDown() }
+}
+
+extension CTAPRequest {
+    var hint: RequestHint { command == .makeCredential ? .makeCredential : .getAssertion }
+}
+
+extension EncryptedChannel {
     /// Receives a message; an invalid update counts as one without a link.
-    private func receive() async throws -> ChannelMessage {
+    func receiveFromPhone() async throws -> ChannelMessage {
         do {
-            return try await channel.receive()
+            return try await receive()
         } catch let error as ChannelMessage.ParseError where error == .malformedUpdate {
             return .update(nil)
         }
-    }
-
-    private func verifiedLink(_ information: LinkingInformation?) -> StoredLink? {
-        information.flatMap { verifier?.link($0, info: encodedInfo) }
     }
 
     /// Sends *shutdown*, even if the current task is canceled.
@@ -212,15 +221,10 @@ struct ReadyPhone: Sendable {
     /// Ctrl-C waits that long if the connection accepts no data. It must be long enough for a busy computer to send the
     /// message.
     func shutDown() async {
-        let channel = channel
         await Task {
             try? await withDeadline(.seconds(5), orThrow: ClientFailure.phoneVanished) {
-                try await channel.send(.shutdown)
+                try await self.send(.shutdown)
             }
         }.value
     }
-}
-
-extension CTAPRequest {
-    var hint: RequestHint { command == .makeCredential ? .makeCredential : .getAssertion }
 }

@@ -71,6 +71,13 @@ public struct ClientFailure: SessionFailure, Hashable {
         status: .dataError
     )
 
+    /// The phone has no wallet, or its wallet does not answer other devices.
+    public static let phoneLacksDigitalCredentials = Self(
+        "phone-lacks-digital-credentials",
+        "the phone is not able to present digital credentials to another device; update it, or use another phone",
+        status: .notPermitted
+    )
+
     /// The phone violated the protocol; `how` is a clause for the sentence.
     public static func phoneMisbehaved(_ how: String) -> Self {
         Self(

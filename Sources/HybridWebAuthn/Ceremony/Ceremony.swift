@@ -16,13 +16,19 @@ public enum Ceremony: Equatable, Sendable {
     ///   - options: Options of the website.
     ///   - origin: Origin of the calling page.
     ///   - topOrigin: Origin of the top-level page, if the calling page is a frame of another origin.
+    ///   - related: The relying party's permission for an origin of another domain.
     /// - Throws: ``RelyingPartyIDError`` if the origin may not use the relying party ID.
-    public init(_ options: PublicKeyOptions, origin: Origin, topOrigin: Origin? = nil) throws(RelyingPartyIDError) {
+    public init(
+        _ options: PublicKeyOptions,
+        origin: Origin,
+        topOrigin: Origin? = nil,
+        related: RelatedOrigin? = nil
+    ) throws(RelyingPartyIDError) {
         switch options {
         case .creation(let options):
-            self = .creation(try CreationCeremony(options, origin: origin, topOrigin: topOrigin))
+            self = .creation(try CreationCeremony(options, origin: origin, topOrigin: topOrigin, related: related))
         case .request(let options):
-            self = .request(try RequestCeremony(options, origin: origin, topOrigin: topOrigin))
+            self = .request(try RequestCeremony(options, origin: origin, topOrigin: topOrigin, related: related))
         }
     }
 

@@ -18,9 +18,15 @@ public struct CreationCeremony: Equatable, Sendable {
     ///   - options: Options of the website.
     ///   - origin: Origin of the calling page.
     ///   - topOrigin: Origin of the top-level page, if the calling page is a frame of another origin.
+    ///   - related: The relying party's permission for an origin of another domain.
     /// - Throws: ``RelyingPartyIDError`` if the origin may not use the relying party ID.
-    public init(_ options: CreationOptions, origin: Origin, topOrigin: Origin? = nil) throws(RelyingPartyIDError) {
-        let id = try origin.relyingPartyID(claimed: options.relyingPartyID)
+    public init(
+        _ options: CreationOptions,
+        origin: Origin,
+        topOrigin: Origin? = nil,
+        related: RelatedOrigin? = nil
+    ) throws(RelyingPartyIDError) {
+        let id = try origin.relyingPartyID(claimed: options.relyingPartyID, related: related)
         clientData = ClientData(.create, challenge: options.challenge, origin: origin, topOrigin: topOrigin)
         var extensions = CBORMap()
         if let prf = options.extensions.prf { extensions.merge(prf.extensionInput) }

@@ -10,8 +10,16 @@ extension Origin {
     /// This check protects passkeys from phishing. The phone does not repeat it, but trusts the relying party ID in the
     /// request. The rule is HTML's *is a registrable domain suffix of or is equal to*.
     ///
-    /// - Parameter claimed: Relying party ID of the request; `nil` means the host of the origin.
-    public func relyingPartyID(claimed: String?) throws(RelyingPartyIDError) -> RelyingPartyID {
+    /// - Parameters:
+    ///   - claimed: Relying party ID of the request; `nil` means the host of the origin.
+    ///   - related: A permission of the relying party for an origin of another domain.
+    public func relyingPartyID(
+        claimed: String?,
+        related: RelatedOrigin? = nil
+    ) throws(RelyingPartyIDError) -> RelyingPartyID {
+        if let claimed, let related, related.origin == self, related.relyingPartyID.text == claimed {
+            return related.relyingPartyID
+        }
         guard let claimed else { return host }
         guard let id = RelyingPartyID(claimed) else { throw .notADomain }
         if id == host { return id }
@@ -44,6 +52,8 @@ public struct RelyingPartyIDError: WebAuthnFailure, Hashable {
 
     /// Cause and remedy.
     public let sentence: String
+    /// The ID that ``RelatedOrigins`` of its domain may allow the origin to use; `nil` after other errors.
+    public let relatedID: RelyingPartyID?
     /// The name `SecurityError`.
     public var name: WebAuthnErrorName { .securityError }
     /// The code `request-unusable`.
@@ -51,15 +61,41 @@ public struct RelyingPartyIDError: WebAuthnFailure, Hashable {
     /// The exit status for malformed data.
     public var status: ExitStatus { .dataError }
 
-    private init(_ sentence: String) { self.sentence = sentence }
+    private init(_ sentence: String, relatedID: RelyingPartyID? = nil) {
+        (self.sentence, self.relatedID) = (sentence, relatedID)
+    }
 
     /// The ID is neither the origin's host nor a parent of it.
     public static func notOfOrigin(_ id: RelyingPartyID, _ origin: Origin) -> RelyingPartyIDError {
-        Self("\(origin.text) may not use the relying party ID \(id.text); it must be its host or a parent of it")
+        Self(
+            "\(origin.text) may not use the relying party ID \(id.text); it must be its host or a parent of it",
+            relatedID: id
+        )
     }
     /// Anyone can register names below the ID.
     public static func publicSuffix(_ id: RelyingPartyID) -> RelyingPartyIDError {
-        Self("\(id.text) cannot be a relying party ID, because anyone can register names below it")
+        Self(
+            "\(id.text) cannot be a relying party ID, because anyone can register names below it",
+            relatedID: id
+        )
+    }
+    /// The file of the ID's related origins does not list the origin.
+    public static func notRelated(_ id: RelyingPartyID, _ origin: Origin) -> RelyingPartyIDError {
+        Self(
+            "\(origin.text) may not use the relying party ID \(id.text), because \(RelatedOrigins.url(of: id)) does not "
+                + "list it"
+        )
+    }
+    /// The file of the ID's related origins can't be retrieved or read; `reason` is a clause without a period.
+    public static func noRelatedOrigins(
+        _ id: RelyingPartyID,
+        _ origin: Origin,
+        _ reason: String
+    ) -> RelyingPartyIDError {
+        Self(
+            "\(origin.text) may not use the relying party ID \(id.text), because \(RelatedOrigins.url(of: id)) is "
+                + "unusable: \(reason)"
+        )
     }
 }
 

@@ -2,6 +2,7 @@
 """Environment of the ceremonies of one run; started in order, stopped in reverse order."""
 import contextlib
 import time
+from pathlib import Path
 
 from harness.browser import Browser
 from harness.certificates import Certificates
@@ -12,8 +13,8 @@ from harness.relay import DOMAIN, HOST, Relay
 from harness.relying_party import RelyingParty
 from harness.screen import Screen
 from harness.waiting import Waiting
+from harness.website import Website
 from journal import Journal
-from website import Website
 
 
 class ChromiumEnvironment(TestEnvironment):
@@ -38,7 +39,7 @@ class ChromiumEnvironment(TestEnvironment):
         self.journal.note("relay", port=self.relay.port, host=HOST)
         self.screen = self.keep(Screen(self.folder, self.waiting))
         self.journal.note("screen", display=self.screen.environment["DISPLAY"])
-        website = self.keep(Website())
+        website = self.keep(Website(Path(__file__).with_name("page.html")))
         self.site = RelyingParty(website.origin, self.folder.path("site.jsonl"))
         self.phone = Phone(self._programs, self.folder, self.radio, self.relay, certificates, HOST, DOMAIN)
         began = time.monotonic()
