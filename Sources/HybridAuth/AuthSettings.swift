@@ -35,11 +35,23 @@ enum AuthSettings {
         default: "yes",
         help: "Ask whether to link a device that offers it, so that it needs no code next time."
     )
+    static let push = Setting(
+        "push",
+        .boolean,
+        default: "no",
+        help: "Let a push service (UnifiedPush) wake this device for new links, instead of a connection to the relay."
+    )
+    static let pushDistributor = Setting(
+        "push-distributor",
+        .text,
+        help: "The push service, if there are several: the last part of its name on the session bus."
+    )
 
     static let resolver = ConfigurationResolver(
         [
             AnySetting(tunnelDomain), AnySetting(vault), AnySetting(pinentry), AnySetting(tunnelTokenFile),
             AnySetting(cacert), AnySetting(bleChannel), AnySetting(localServices), AnySetting(askToLink),
+            AnySetting(push), AnySetting(pushDistributor),
         ],
         ignoredVariables: [
             "HYBRID_LAB_*", "HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS", "HYBRID_BIN", "HYBRID_PROMPT",

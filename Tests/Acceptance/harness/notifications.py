@@ -11,11 +11,12 @@ from harness.programs import Program
 NAME = "org.freedesktop.Notifications"
 SERVER = DBusAddress("/org/freedesktop/Notifications", bus_name=NAME, interface=NAME)
 DAEMON = DBusAddress("/org/freedesktop/DBus", bus_name="org.freedesktop.DBus", interface="org.freedesktop.DBus")
-# A bus without services that it could start.
+# A bus that starts only the services of one folder, which is empty at first.
 CONFIGURATION = """\
 <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig><type>session</type><listen>unix:path={socket}</listen><auth>EXTERNAL</auth>
+<servicedir>{services}</servicedir>
 <policy context="default"><allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/></policy></busconfig>
 """
 # NotificationClosed: dismissed by the user.
@@ -40,7 +41,10 @@ class Notifications:
     def __init__(self, folder, waiting):
         socket = folder.sockets / "session"
         configuration = folder.scratch / "session.conf"
-        configuration.write_text(CONFIGURATION.format(socket=socket), encoding="ascii")
+        #: The folder of files for services that the bus starts.
+        self.services = folder.scratch / "session-services"
+        self.services.mkdir(mode=0o700)
+        configuration.write_text(CONFIGURATION.format(socket=socket, services=self.services), encoding="ascii")
         self.address = f"unix:path={socket}"
         self._bus = Program("dbus-daemon", ["dbus-daemon", "--nofork", f"--config-file={configuration}"],
                             log=folder.path("session-bus.log"), environment=folder.environment())

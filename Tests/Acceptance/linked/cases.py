@@ -10,6 +10,7 @@ from environment import OurClient, PythonClient, PythonPhone
 from harness.relay import HOST
 from harness.waiting import must
 from observer import FixedAnswer, Observer
+from push import PUSH_CASES
 from website import from_base64url, to_base64url
 
 
@@ -250,5 +251,5 @@ CASES = {
     "wrong-update": wrong_update, "stranger": stranger,
     "wrong-signature": wrong_signature, "foreign-host": foreign_host, "duplicate-listener": duplicate_listener,
     "unknown-link": unknown_link, "replayed-nonce": replayed_nonce, "hostile-relay": hostile_relay, "thief": thief,
-    "observed": observed,
+    "observed": observed, **PUSH_CASES,
 }
