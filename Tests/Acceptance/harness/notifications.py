@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A session bus with a simulated notification server, whose user answers as told."""
 import threading
+import time
 from dataclasses import dataclass
 
 from jeepney import DBusAddress, HeaderFields, MessageType, new_error, new_method_call, new_method_return, new_signal
@@ -33,6 +34,8 @@ class Notification:
     text: str
     #: Names of the actions, without their labels.
     actions: tuple
+    #: Time of the monotonic clock.
+    at: float
 
 
 class Notifications:
@@ -88,7 +91,7 @@ class Notifications:
             number = len(self.shown) + 1
             reply = new_method_return(call, "u", (number,))
             self._connection.send(reply)
-            self.shown.append(Notification(number, application, summary, text, tuple(actions[::2])))
+            self.shown.append(Notification(number, application, summary, text, tuple(actions[::2]), time.monotonic()))
             return self._act(self.shown[-1])
         else:
             reply = new_error(call, "org.freedesktop.DBus.Error.UnknownMethod")

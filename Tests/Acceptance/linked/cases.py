@@ -9,6 +9,7 @@ from connections import duplicate_listener, foreign_host, wrong_signature
 from environment import OurClient, PythonClient, PythonPhone
 from harness.relay import HOST
 from harness.waiting import must
+from latency import latency
 from observer import FixedAnswer, Observer
 from push import PUSH_CASES
 from website import from_base64url, to_base64url
@@ -251,5 +252,5 @@ CASES = {
     "wrong-update": wrong_update, "stranger": stranger,
     "wrong-signature": wrong_signature, "foreign-host": foreign_host, "duplicate-listener": duplicate_listener,
     "unknown-link": unknown_link, "replayed-nonce": replayed_nonce, "hostile-relay": hostile_relay, "thief": thief,
-    "observed": observed, **PUSH_CASES,
+    "observed": observed, "latency": latency, **PUSH_CASES,
 }
