@@ -55,13 +55,18 @@ class Notifications:
         self._connection = None
         try:
             waiting.watch(self._bus)
-            waiting.until("the session bus to listen", socket.exists, 60)
-            self._connection = open_dbus_connection(bus=self.address)
+            self._connection = waiting.until("the session bus to listen", self._connect, 60)
             self._connection.send_and_get_reply(new_method_call(DAEMON, "RequestName", "su", (NAME, 0)), timeout=60)
         except BaseException:
             self.stop()
             raise
         threading.Thread(target=self._serve, daemon=True).start()
+
+    def _connect(self):
+        try:
+            return open_dbus_connection(bus=self.address)
+        except OSError:
+            return None  # The socket exists before the bus listens on it.
 
     @property
     def questions(self):

@@ -6,6 +6,7 @@ import sys
 
 import linking
 from harness.certificates import Certificates
+from harness.distributor import Distributor
 from harness.environment import TestEnvironment
 from harness.notifications import Notifications
 from harness.phone import PIN, PINENTRY, Person, Phone
@@ -37,13 +38,13 @@ class LinkedEnvironment(TestEnvironment):
         push = Certificates(self.folder.scratch / "push-certificates", "localhost", self.folder.environment())
         self.push_server = PushServer(push.relay, push.relay_key, host="localhost")
         keys = self.folder.scratch / "push-keys"
-        keys.write_text(brief([str(self.programs.relay), "new-push-keys"], environment=self.folder.environment()).stdout)
-        keys.chmod(0o600)
+        brief([str(self.programs.relay), "new-push-keys", str(keys)], environment=self.folder.environment())
         self.relay = self.keep(Relay(
             self.programs, self.folder, self.certificates, self.waiting,
             ["--contact-host", HOST, "--push-key-file", keys, "--push-subject", "mailto:relay@example.com",
              "--push-allow", f"localhost:{self.push_server.port}", "--push-cacert", push.authority]))
         self.notifications = self.keep(Notifications(self.folder, self.waiting))
+        self.distributor = self.keep(Distributor(self.notifications.address, self.push_server))
         self.site = RelyingParty(ORIGIN, self.folder.path("site.jsonl"))
         self.phone = self.keep(OurPhone(self))
 

@@ -11,7 +11,7 @@ import linking
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from environment import LIMIT, OurClient, OurPhone
-from harness.distributor import CONNECTOR, CONNECTOR_PATH, DAEMON, Distributor
+from harness.distributor import CONNECTOR, CONNECTOR_PATH, DAEMON
 from harness.phone import PIN, PINENTRY
 from harness.programs import Program
 from harness.relay import DOMAIN, HOST
@@ -34,7 +34,7 @@ class PushPhone(OurPhone):
         root.mkdir(mode=0o700)
         self._folder = SimpleNamespace(phone=root, path=env.folder.path, environment=env.folder.environment)
         super().__init__(env, self._folder)
-        self.distributor = env.keep(Distributor(env.notifications.address, env.push_server))
+        self.distributor = env.distributor
         self._log = env.folder.path(f"push-listen-{env.number()}.log")
         self._log.touch()
         self._make_activatable()
@@ -51,6 +51,7 @@ class PushPhone(OurPhone):
         """Installs the file with which the bus starts hybrid-auth; its process IDs and its output go to files."""
         env = self._env
         self._pids = self._folder.phone / "pids"
+        self._pids.touch()
         script = self._folder.phone / "activated"
         variables = " ".join(shlex.quote(f"{name}={value}") for name, value in self._variables().items())
         command = " ".join(map(shlex.quote, [str(env.programs.auth), *self._command()]))
@@ -61,11 +62,15 @@ class PushPhone(OurPhone):
         file.write_text(f"[D-BUS Service]\nName={SERVICE}\nExec={script}\n")
         with open_dbus_connection(bus=env.notifications.address) as bus:
             bus.send_and_get_reply(new_method_call(DAEMON, "ReloadConfig"), timeout=60)
+            # The phone of an earlier case ends when it has nothing to do.
+            name = new_method_call(DAEMON, "NameHasOwner", "s", (SERVICE,))
+            env.waiting.until("the earlier hybrid-auth to end",
+                              lambda: bus.send_and_get_reply(name, timeout=60).body == (False,), LIMIT)
 
     @property
     def starts(self):
         """Number of times that the bus has started hybrid-auth."""
-        return len(self._pids.read_text().split()) if self._pids.exists() else 0
+        return len(self._pids.read_text().split())
 
     def said(self):
         return self._log.read_text(errors="replace")
@@ -131,8 +136,7 @@ class PushPhone(OurPhone):
 
     def stop(self):
         complaints = super().stop()
-        if self._pids.exists():
-            self.until_gone()
+        self.until_gone()
         (self._env.notifications.services / f"{SERVICE}.service").unlink(missing_ok=True)
         return complaints
 
@@ -217,15 +221,15 @@ def push_attacks(env):
     client.sign_in(credential)
     phone.until(ENDED)
     registration = phone.registration
-    questions = len(env.notifications.questions)
+    wake_up, questions = registration.delivered[-1], len(env.notifications.questions)
     # The push server repeats the last wake-up. The tunnel is gone, and the nonce is known.
-    phone.distributor.deliver(registration.token, registration.delivered[-1])
+    phone.distributor.deliver(registration.token, wake_up)
     phone.until("it was repeated")
     # A push server knows the address, but not the key.
     phone.distributor.deliver(registration.token, secrets.token_bytes(615))
     phone.until("it is not encrypted for this device")
     # The relay knows the key, but not the secret of the link.
-    link_id = cbor.read(phone.decrypted(registration.delivered[0])[3])[1]
+    link_id = cbor.read(phone.decrypted(wake_up)[3])[1]
     data = linking.payload(link_id, secrets.token_bytes(32), secrets.token_bytes(16), "ga", HOST)
     forged = {0: "wake", 1: bytes(3), 2: secrets.token_bytes(16), 3: data, 4: 60}
     phone.distributor.deliver(registration.token, phone.encrypted(forged))
@@ -233,7 +237,7 @@ def push_attacks(env):
     # Another program of the session, which has learned the token.
     with open_dbus_connection(bus=env.notifications.address) as bus:
         address = DBusAddress(CONNECTOR_PATH, bus_name=SERVICE, interface=CONNECTOR)
-        arguments = {"token": ("s", registration.token), "message": ("ay", registration.delivered[0])}
+        arguments = {"token": ("s", registration.token), "message": ("ay", wake_up)}
         bus.send_and_get_reply(new_method_call(address, "Message", "a{sv}", (arguments,)), timeout=60)
     phone.until("another program than the push service sent it")
     must(len(env.notifications.questions) == questions, "expected no notification; found one")
