@@ -12,7 +12,9 @@ struct HybridRelay: AsyncParsableCommand {
         commandName: programName,
         abstract: "Connects a phone and a client and relays their encrypted messages.",
         version: ProductVersion.text,
-        subcommands: [Serve.self, CheckConfig<RelayOptions>.self, NewToken.self, NewPushKeys.self, Domain.self, Check.self]
+        subcommands: [
+            Serve.self, CheckConfig<RelayOptions>.self, NewToken.self, NewPushKeys.self, Domain.self, Check.self,
+        ]
     )
 
     static func main() async {

@@ -46,6 +46,14 @@ struct CaBLECorpusTests {
         #expect(replay.refused.count >= 10, "the corpus contains invalid inputs")
     }
 
+    @Test("Contact IDs of push subscriptions, and push messages")
+    func pushContacts() throws {
+        let replay = try FuzzCorpus.replay("push-contact", fuzzPushContact)
+        #expect(replay.broken == [])
+        #expect(replay.taken.count >= 3, "the corpus contains valid inputs")
+        #expect(replay.refused.count >= 4, "the corpus contains invalid inputs")
+    }
+
     @Test("Requests to linked phones")
     func contactRequests() throws {
         let replay = try FuzzCorpus.replay("contact-request", fuzzContactRequest)

@@ -23,6 +23,7 @@ final class HandDrivenRelay {
         transport: RelayTransport = .plaintext,
         balancers: [AddressBlock] = [],
         contactHost: String? = LinkedPhone.host,
+        push: PushGateway? = nil,
         limits change: (inout RelayLimits) -> Void = { _ in }
     ) throws {
         var configuration = RelayConfiguration(
@@ -33,6 +34,7 @@ final class HandDrivenRelay {
         )
         configuration.balancers = balancers
         configuration.contactHost = contactHost
+        configuration.push = push
         let context = RelayContext(
             configuration: configuration,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

@@ -28,6 +28,7 @@ private let targets: [String: FuzzTarget] = [
     "prompt": fuzzPrompt,
     "proxy-header": fuzzProxyHeader,
     "proxy-settings": fuzzProxySettings,
+    "push-contact": fuzzPushContact,
     "qr": fuzzQR,
     "redirect": fuzzRedirect,
     "relay": fuzzRelay,

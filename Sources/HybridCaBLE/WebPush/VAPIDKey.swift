@@ -47,6 +47,6 @@ public struct VAPIDKey: Sendable, SecretMaterial {
         guard let signature = try? key.signature(for: Array(signed.utf8)) else {
             preconditionFailure("ECDSA signs any message")
         }
-        return "vapid t=\(signed).\(Base64URL.encode(Array(signature.rawRepresentation))), k=\(publicKey.base64URL)"
+        return "vapid t=\(signed).\(Base64URL.encode(Array(signature.rawRepresentation))),k=\(publicKey.base64URL)"
     }
 }

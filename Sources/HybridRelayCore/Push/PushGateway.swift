@@ -163,7 +163,8 @@ public final class PushGateway: Sendable {
     /// Returns the value of `Authorization`, which is made again after ``tokenUse``.
     private func token(for origin: String) -> String {
         let now = clock.now()
-        if let token = state.withLock({ $0.hosts[origin]?.token }), (token.made...token.made + Self.tokenUse).contains(now) {
+        if let token = state.withLock({ $0.hosts[origin]?.token }), token.made <= now, now - token.made < Self.tokenUse
+        {
             return token.value
         }
         let expiry = Int(clamping: now + 2 * Self.tokenUse - 600)

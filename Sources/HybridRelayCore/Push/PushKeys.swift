@@ -65,7 +65,7 @@ public struct PushKeys: Sendable, SecretMaterial {
 
     /// Returns the contents of a new key file, which its owner wipes.
     public static func newFile() -> [UInt8] {
-        var text = Array("# Keys of hybrid-relay serve --push-key-file. Keep them secret, and the same on all nodes.\n".utf8)
+        var text = Array("# Keys of hybrid-relay serve --push-key-file: secret, the same on all nodes.\n".utf8)
         // Enough capacity avoids a reallocation, which would leave a copy behind.
         text.reserveCapacity(512)
         text += "vapid ".utf8

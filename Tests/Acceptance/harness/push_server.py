@@ -3,7 +3,7 @@
 
 In a test:
 
-    server = PushServer(certificate, key, host="127.0.0.1")
+    server = PushServer(certificate, key)
     subscription = server.subscribe()           # endpoint, p256dh, auth; one phone at this server
     message = subscription.wait(seconds=10)     # Message: fields, body, content (decrypted), claims (of the token)
 
@@ -115,13 +115,13 @@ class Subscription:
 class PushServer:
     """A push server on a thread of its own."""
 
-    def __init__(self, certificate, key, host="127.0.0.1", status=None, delay=0, location=None, observer=None):
+    def __init__(self, certificate, key, host="127.0.0.1", port=0, status=None, delay=0, location=None, observer=None):
         self.subscriptions = {}
         self.requests = 0
         self.rejected = []
         self.status, self.delay, self.location, self.observer = status, delay, location, observer
         handler = type("Handler", (Handler,), {"push": self})
-        self.http = http.server.ThreadingHTTPServer((host, 0), handler)
+        self.http = http.server.ThreadingHTTPServer((host, port), handler)
         self.http.daemon_threads = True
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         tls.load_cert_chain(certificate, key)

@@ -10,9 +10,9 @@ from environment import OurClient
 from harness.waiting import must
 
 # Delay in each direction in seconds.
-DELAY = 0.05
-# As many contacts as a relay allows at once.
-ROUNDS = 3
+DELAY = 0.2
+# A relay allows three contacts at once.
+ROUNDS = 2
 
 
 class DelayedRelay:
@@ -88,7 +88,7 @@ def _times(env, credential, delay):
 
 
 def latency(env):
-    """How long a sign-in takes beside the user, and how many round trips to the relay, with 50 ms each way."""
+    """How long a sign-in takes beside the user, and how many round trips to the relay, with 200 ms each way."""
     credential = env.register(OurClient(env), env.phone)
     near = _times(env, credential, 0)
     far = _times(env, credential, DELAY)

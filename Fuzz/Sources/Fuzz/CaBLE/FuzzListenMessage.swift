@@ -11,7 +11,10 @@ func fuzzListenMessage(_ input: [UInt8]) throws -> Bool {
         message = try ListenMessage(parsing: input)
     } catch {
         let map = (try? CBORDecoder.decode(input, mode: .strict))?.map
-        let isNamed = ["hello", "own", "ok", "wake", "decline", "gone"].contains(map?[0]?.text)
+        let names = [
+            "hello", "own", "ok", "wake", "decline", "gone", "vapid", "seal", "proof", "sealed", "unsealed",
+        ]
+        let isNamed = map?[0]?.text.map(names.contains) ?? false
         switch error {
         case .unknownName: try invariant(map != nil && !isNamed, "a name is unknown")
         case .malformedMember: try invariant(isNamed, "a member of a known message is malformed")
@@ -30,7 +33,10 @@ func fuzzListenMessage(_ input: [UInt8]) throws -> Bool {
         // A statement that no input can contain a signature of.
         let statement = ContactStatement.gone(host: "cable.example", key.contactID)
         try invariant(!key.verifies(signature, of: statement), "a random signature does not verify")
-    case .ok, .decline, .gone: break
+    case .seal(let subscription):
+        try invariant((1...512).contains(subscription.endpoint.utf8.count), "an endpoint has a limited length")
+    case .sealed(let contact, _): try invariant(contact.kind == .push, "a contact ID is one of a push subscription")
+    case .ok, .decline, .gone, .vapidRequest, .vapid, .proof, .unsealed: break
     }
     return true
 }
