@@ -46,6 +46,9 @@ struct ListenRunner: Sendable {
                 status: .usage
             )
         }
+        if let pushDomain, pushDomain.isAssigned {
+            throw CommandFailure("the relay \(pushDomain.host) can't wake this device; choose another", status: .usage)
+        }
         pushDistributor = try settings.value(AuthSettings.pushDistributor)
         prompt = WakeUpPrompt(pinentry: pinentry, environment: ProcessEnvironment.variables)
     }

@@ -24,6 +24,8 @@ struct PushRun: Sendable {
         var isSettled = false
     }
 
+    /// Maximum number of calls that are handled at a time; more are ignored.
+    private static let maximumCalls = 64
     /// Time for the distributor to name an address.
     private static let endpointTimeout = Duration.seconds(60)
 
@@ -37,7 +39,16 @@ struct PushRun: Sendable {
     func handleCalls() async throws {
         await withDiscardingTaskGroup { group in
             for await call in connector.calls {
-                state.change { $0.activity += 1 }
+                let isFull = state.change { state in
+                    state.activity += 1
+                    let isFull = connector.callCount - state.handled > Self.maximumCalls
+                    if isFull { state.handled += 1 }
+                    return isFull
+                }
+                guard !isFull else {
+                    ignore("there are too many at a time")
+                    continue
+                }
                 group.addTask {
                     await handle(call)
                     state.change {

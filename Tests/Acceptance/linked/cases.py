@@ -237,7 +237,7 @@ def observed(env):
     must(links and sizes, f"expected a contact and frames; found {links}, {sizes}")
     seen = b"".join([connection.head.encode("latin-1") + connection.response.encode("latin-1")
                      + b"".join(message for _, message in connection.messages) for connection in observer.connections])
-    for what, secret in (("the RP ID", b"localhost"), ("the phone's name", name.encode()),
+    for what, secret in (("the RP ID", b"localhost"), ("the phone's name", cbor.canonical(name)),
                          ("the computer's name", phone.label.encode()),
                          ("the credential ID", from_base64url(credential)), ("the text of the ID", credential.encode()),
                          ("the version in the clear", b"FIDO_2")):
