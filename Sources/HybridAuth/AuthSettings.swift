@@ -42,12 +42,23 @@ enum AuthSettings {
         default: TPMDevice.standard.configuration,
         help: "The TPM that protects the PIN after hybrid-auth vault tpm enable."
     )
+    static let push = Setting(
+        "push",
+        .boolean,
+        default: "no",
+        help: "Let a push service (UnifiedPush) wake this device for new links, instead of a connection to the relay."
+    )
+    static let pushDistributor = Setting(
+        "push-distributor",
+        .text,
+        help: "The push service, if there are several: the last part of its name on the session bus."
+    )
 
     static let resolver = ConfigurationResolver(
         [
             AnySetting(tunnelDomain), AnySetting(vault), AnySetting(pinentry), AnySetting(tunnelTokenFile),
             AnySetting(cacert), AnySetting(bleChannel), AnySetting(localServices), AnySetting(askToLink),
-            AnySetting(tpm),
+            AnySetting(tpm), AnySetting(push), AnySetting(pushDistributor),
         ],
         ignoredVariables: [
             "HYBRID_LAB_*", "HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS", "HYBRID_BIN", "HYBRID_PROMPT",

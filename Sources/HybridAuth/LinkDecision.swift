@@ -20,6 +20,8 @@ struct LinkDecision: Sendable {
     let asks: Bool
     /// The relay, which must be able to wake this device.
     let domain: TunnelDomain
+    /// True if a push service shall wake this device for the link.
+    let usesPush: Bool
     /// The pinentry program; `nil` for the default.
     let pinentry: String?
 
@@ -40,7 +42,7 @@ struct LinkDecision: Sendable {
         let store = try PhoneLinkStore(path: PhoneLinkStore.usualPath(ProcessEnvironment.variables))
         if let label {
             try store.checkRoom()
-            return try NewLink(label: label, domain: domain, store: store)
+            return try newLink(label, store, progress)
         }
         do throws(CommandFailure) {
             try store.checkRoom()
@@ -50,7 +52,29 @@ struct LinkDecision: Sendable {
         }
         guard try await ask() else { return nil }
         let label = "Computer of \(LocalTime.text(WallClock.realtime.now()))"
-        return try NewLink(label: label, domain: domain, store: store)
+        return try newLink(label, store, progress)
+    }
+
+    /// Returns a link that uses the push subscription in reserve, if push is wanted.
+    private func newLink(
+        _ label: String,
+        _ store: PhoneLinkStore,
+        _ progress: ScanProgress
+    ) throws(CommandFailure) -> NewLink {
+        var push: PushRegistration?
+        if usesPush {
+            push = try store.reserve().flatMap { reserve in
+                let isUsable = reserve.registration.isUsable(at: WallClock.realtime.now() + PushService.minimumLifetime)
+                return reserve.domain == domain && isUsable ? reserve.registration : nil
+            }
+            if push == nil {
+                progress.notify(
+                    "push-not-ready",
+                    "no push subscription is ready, so the link needs a connection; hybrid-auth listen --push prepares one"
+                )
+            }
+        }
+        return try NewLink(label: label, domain: domain, push: push, store: store)
     }
 
     private func ask() async throws -> Bool {
@@ -78,35 +102,46 @@ struct NewLink: Sendable {
     /// The offer for the computer.
     let offer: LinkOffer
     private let label: String
+    private let push: PushRegistration?
     private let store: PhoneLinkStore
 
-    init(label: String, domain: TunnelDomain, store: PhoneLinkStore) throws(CommandFailure) {
-        offer = LinkOffer(PhoneLink(at: domain), from: try store.identity(), name: Self.deviceName)
-        (self.label, self.store) = (label, store)
+    init(
+        label: String,
+        domain: TunnelDomain,
+        push: PushRegistration?,
+        store: PhoneLinkStore
+    ) throws(CommandFailure) {
+        offer = LinkOffer(
+            PhoneLink(at: domain),
+            from: try store.identity(),
+            name: Self.deviceName,
+            contactID: push?.sealed?.contactID
+        )
+        (self.label, self.push, self.store) = (label, push, store)
     }
 
     /// Stores the link, in place of an earlier one with this label, and reports that.
     func save(_ progress: ScanProgress) {
         let now = WallClock.realtime.now()
         do throws(CommandFailure) {
-            guard let record = PhoneLinkRecord(offer.link, label: label, created: now) else { return }
+            guard let record = PhoneLinkRecord(offer.link, label: label, created: now, push: push) else { return }
             for earlier in try store.contents().links where earlier.label.utf8.elementsEqual(label.utf8) {
                 try store.forget(earlier.id, at: now)
                 progress.notify("link-replaced", "the earlier link with \(SafeText(quoting: label)) is removed")
             }
             try store.add(record)
-            progress.notify(
-                "linked",
-                "linked with \(SafeText(quoting: label)), which can ask again while hybrid-auth listen runs (systemctl "
-                    + "--user enable --now hybrid-auth-listen)"
-            )
+            let condition =
+                push == nil
+                ? "while hybrid-auth listen runs (systemctl --user enable --now hybrid-auth-listen)"
+                : "through the push service"
+            progress.notify("linked", "linked with \(SafeText(quoting: label)), which can ask again \(condition)")
         } catch {
             progress.notify("link-not-saved", "the link was not saved and will not work: \(error.sentence)")
         }
     }
 
     /// The name of this device, which the computer lists: its host name.
-    private static var deviceName: String {
+    static var deviceName: String {
         var name = [CChar](repeating: 0, count: 65)
         guard gethostname(&name, name.count - 1) == 0 else { return "hybrid-auth" }
         let text = String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)

@@ -4,6 +4,7 @@ internal import ArgumentParser
 internal import HybridBLEAdvert
 internal import HybridCaBLE
 internal import HybridCommandSupport
+internal import HybridDesktopPortal
 internal import HybridPhoneLinks
 internal import HybridPrimitives
 internal import HybridSession
@@ -55,6 +56,10 @@ struct LinksList: AsyncParsableCommand {
 
     func run() async throws {
         let contents = try output.contents().contents
+        let now = WallClock.realtime.now()
+        for record in contents.links where record.isUnreachable(at: now) {
+            report(LinkText.unreachable(record.label))
+        }
         let revoking = contents.revocations.filter { $0.revocation?.isConfirmed == false }
         if output.json {
             let rows = (contents.links + revoking).map(LinkJSON.row)
@@ -120,8 +125,8 @@ struct LinksForget: AsyncParsableCommand {
         commandName: "forget",
         abstract: "Delete a link and revoke it at the relay.",
         discussion: """
-            The computer can no longer ask this device. If the relay can't be reached, hybrid-auth listen revokes the \
-            link later.
+            The computer can no longer ask this device. If the relay or the push service can't be reached, hybrid-auth \
+            listen revokes the link later.
 
             \(LinkChoice.explanation)
             """
@@ -146,6 +151,10 @@ struct LinksForget: AsyncParsableCommand {
         do {
             try await untilSignal {
                 try await withDeadline(Self.limit, orThrow: CommandFailure("it did not respond", status: .temporary)) {
+                    if let push = record.push {
+                        let address = SessionBus.address(ProcessEnvironment.variables)
+                        return try await PushService.unsubscribe(push, on: address)
+                    }
                     let destination = try ListenRunner.destination(record.domain, settings, network)
                     try await LinkListener.revoke(record, at: destination)
                 }
@@ -154,8 +163,9 @@ struct LinksForget: AsyncParsableCommand {
         } catch let error as any ExplainedFailure where error.status != .interrupted {
             // A running service revokes at the same time, and the relay closes the older connection.
             if try store.record(record.id)?.revocation?.isConfirmed != true {
+                let receiver = record.push == nil ? "relay" : "push service"
                 report(
-                    "the link with \(name) is deleted here; the relay is not informed yet (\(error.message)), and "
+                    "the link with \(name) is deleted here; the \(receiver) is not informed yet (\(error.message)), and "
                         + "hybrid-auth listen repeats that"
                 )
                 return try output.write(store.record(record.id))
@@ -211,11 +221,17 @@ enum LinkText {
         )
     }
 
+    /// Returns the sentence about a link whose push subscription has ended.
+    static func unreachable(_ label: String) -> String {
+        "\(SafeText(quoting: label)) can't wake this device, because its push subscription has ended; link it again"
+    }
+
     /// Returns the word for the state of a link.
     static func state(_ record: PhoneLinkRecord) -> String {
         guard let activity = record.activity else {
             return record.revocation?.isConfirmed == true ? "revoked" : "to-be-revoked"
         }
+        if record.isUnreachable(at: WallClock.realtime.now()) { return "unreachable" }
         return activity.isMuted ? "muted" : "active"
     }
 }
@@ -227,6 +243,7 @@ enum LinkJSON {
         .object([
             ("id", .string(Hex.encode(record.id.bytes))), ("name", .string(record.label)),
             ("state", .string(LinkText.state(record))), ("relay", .string(record.domain.host)),
+            ("wakeUp", .string(record.push == nil ? "connection" : "push")),
             ("created", .number(Int(clamping: record.created))),
             ("lastUsed", record.activity?.lastUsed.map { .number(Int(clamping: $0)) } ?? .null),
         ])

@@ -6,6 +6,7 @@ internal import HybridCTAP
 internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridDataChannel
+internal import HybridDesktopPortal
 internal import HybridPhoneLinks
 internal import HybridPrimitives
 internal import HybridSession
@@ -22,11 +23,17 @@ struct ListenRunner: Sendable {
     private let tpm: TPMDevice
     private let pinentry: String?
     private let prompt: WakeUpPrompt
+    /// The relay for new links that a push service wakes; `nil` if new links use connections.
+    private let pushDomain: TunnelDomain?
+    private let usesPush: Bool
+    private let pushDistributor: String?
+    /// The time without work after which the service ends, if the session bus starts it again.
+    private let idleTime: Duration
     /// Lines for the journal, without IDs and secrets.
     private let progress = ScanProgress(json: false)
 
-    init(_ options: LinkRelayOptions, _ settings: Configuration) throws {
-        self.settings = settings
+    init(_ options: LinkRelayOptions, idleTime: Duration, _ settings: Configuration) throws {
+        (self.settings, self.idleTime) = (settings, idleTime)
         store = try PhoneLinkStore(path: PhoneLinkStore.usualPath(ProcessEnvironment.variables))
         network = try options.configuration(settings)
         adapter = options.network.adapter
@@ -34,6 +41,18 @@ struct ListenRunner: Sendable {
         vault = try settings.value(AuthSettings.vault)
         tpm = try settings.value(AuthSettings.tpm)
         pinentry = try settings.value(AuthSettings.pinentry)
+        usesPush = try settings.value(AuthSettings.push)
+        pushDomain = usesPush ? try AuthSettings.domain(settings) : nil
+        if usesPush, pushDomain == nil {
+            throw CommandFailure(
+                "no relay is chosen for push messages; run hybrid-auth setup, or name yours with --tunnel-domain",
+                status: .usage
+            )
+        }
+        if let pushDomain, pushDomain.isAssigned {
+            throw CommandFailure("the relay \(pushDomain.host) can't wake this device; choose another", status: .usage)
+        }
+        pushDistributor = try settings.value(AuthSettings.pushDistributor)
         prompt = WakeUpPrompt(pinentry: pinentry, environment: ProcessEnvironment.variables)
     }
 
@@ -53,15 +72,49 @@ struct ListenRunner: Sendable {
             destination: { try Self.destination($0, settings, network) },
             report: show
         )
-        if try store.contents().links.isEmpty {
+        let contents = try store.contents()
+        if contents.links.isEmpty {
             report("no computer is linked; show a code with hybrid-client show-qr --link and scan it")
         }
+        // Links that were made with a push service stay so after the setting was turned off.
+        let hasPush = try contents.links.contains { $0.push != nil } || store.reserve() != nil
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await observeResumes(listener) }
-            try await listener.run { _ = notifier.ready() }
-            group.cancelAll()
+            group.addTask { try await listener.run { _ = notifier.ready() } }
+            if usesPush || hasPush { group.addTask { try await receivePushMessages(handler) } }
+            defer { group.cancelAll() }
+            try await group.next()
         }
         _ = notifier.stopping()
+    }
+
+    /// Handles push messages until nothing is left to do; tries again while there is no session bus.
+    private func receivePushMessages(_ handler: WakeUpHandler) async throws {
+        var reported: PushFailure?
+        while true {
+            do {
+                guard let address = SessionBus.address(ProcessEnvironment.variables) else {
+                    throw PushFailure.noSessionBus
+                }
+                let service = PushService(
+                    store: store,
+                    handler: handler,
+                    domain: pushDomain,
+                    distributor: pushDistributor,
+                    deviceName: NewLink.deviceName,
+                    address: address,
+                    idleTime: idleTime,
+                    destination: { try Self.destination($0, settings, network) },
+                    report: show
+                )
+                try await service.run()
+                return report("nothing is left to do; the session bus starts this program again for a push message")
+            } catch let failure as PushFailure {
+                if failure != reported { report(failure.sentence) }
+                reported = failure
+                try await Task.sleep(for: .seconds(60))
+            }
+        }
     }
 
     /// Returns the network settings and the token for a relay.
@@ -152,6 +205,18 @@ struct ListenRunner: Sendable {
         case .disconnected(let label, let failure):
             report("not reachable for \(SafeText(quoting: label)): \(failure.message)")
         case .revoked(let label): report("the link with \(SafeText(quoting: label)) is revoked at the relay")
+        case .unusable(let sentence): report(sentence)
+        }
+    }
+
+    @Sendable private func show(_ event: PushService.Event) {
+        switch event {
+        case .ready(let host): report("a push subscription for the next link is ready at \(host)")
+        case .failed(let failure): report("push: \(failure.sentence)")
+        case .ended(let label):
+            report(LinkText.unreachable(label))
+        case .unsubscribed(let label): report("the push subscription of \(SafeText(quoting: label)) has ended")
+        case .ignored(let reason): report("ignored a push message: \(reason)")
         case .unusable(let sentence): report(sentence)
         }
     }

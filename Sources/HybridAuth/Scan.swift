@@ -53,6 +53,9 @@ struct Scan: AsyncParsableCommand {
     )
     var linkAs: String?
 
+    @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: AuthSettings.push.help))
+    var push: Bool?
+
     @Flag(help: "Report progress as JSON on standard error, one object per line.")
     var json = false
 
@@ -97,6 +100,7 @@ struct Scan: AsyncParsableCommand {
         flags.set(AuthSettings.bleChannel, bleChannel)
         flags.set(AuthSettings.localServices, localServices)
         flags.set(AuthSettings.askToLink, askToLink)
+        flags.set(AuthSettings.push, push)
         return flags
     }
 

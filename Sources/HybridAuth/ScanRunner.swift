@@ -67,6 +67,7 @@ struct ScanRunner: Sendable {
             label: command.linkAs,
             asks: try settings.value(AuthSettings.askToLink),
             domain: domain,
+            usesPush: try settings.value(AuthSettings.push),
             pinentry: pinentry
         )
         tokenFile = try AuthSettings.tokenFile(for: domain, settings)

@@ -268,7 +268,11 @@ struct LinkedPhoneTests {
         // Every length from the largest that fits downwards.
         var fitting = 0
         for contact in 1...400 {
-            guard let information = try? linking(contact, 60) else { continue }
+            let information = try? linking(contact, 60)
+            let contactID = try #require(ContactID(bytes: random.bytes(contact)))
+            let fits = LinkingInformation.fits(contactID, name: String(repeating: "n", count: 60))
+            #expect(fits == (information != nil), "\(contact) bytes")
+            guard let information else { continue }
             fitting = contact
             #expect(FramePadding.pad(ChannelMessage.update(information).encoded).count == 512, "\(contact) bytes")
         }

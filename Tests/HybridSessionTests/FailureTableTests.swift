@@ -42,8 +42,8 @@ struct FailureTableTests {
     private static let client: [ClientFailure] = [
         .phoneNotNearby, .unknownRelay, .phoneSilent, .userTimedOut, .phoneVanished, .phoneOrRelayVanished,
         .notThisPhone, .phoneLacksCTAP, .phoneLacksDigitalCredentials, .phoneMisbehaved("HOW"), .internalFault("WORDS"),
-        .phoneUnreachable(name), .phoneNotAnswering(name), .phoneDeclined(name), .notLinkedPhone(name),
-        .linkGone(name),
+        .phoneUnreachable(name), .phoneUnsubscribed(name), .phoneNotAnswering(name), .phoneDeclined(name),
+        .notLinkedPhone(name), .linkGone(name),
     ]
 
     private static let name = PhoneName("NAME")

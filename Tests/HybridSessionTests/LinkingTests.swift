@@ -261,6 +261,14 @@ struct LinkedContactTests {
         #expect(failure(.contactGone(nil) as TunnelError, contactID: foreign) == .linkGone(name))
     }
 
+    @Test("The end of a push subscription, which nothing proves, keeps the link")
+    func unsubscribed() throws {
+        let push = try #require(ContactID(bytes: [2] + [UInt8](repeating: 7, count: 199)))
+        let failure = failure(.contactGone(nil) as TunnelError, contactID: push)
+        #expect(failure == .phoneUnsubscribed(PhoneName("Pixel 8")))
+        #expect(failure?.removesLink == false && failure?.namesPhone == true)
+    }
+
     @Test("Other failures keep the link, and name the phone")
     func otherFailures() {
         let name = PhoneName("Pixel 8")

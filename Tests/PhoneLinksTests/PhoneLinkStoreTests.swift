@@ -26,7 +26,9 @@ struct PhoneLinkStoreTests {
         }
         var forgotten = try Sample.record()
         forgotten.state = .forgotten(PhoneLinkRecord.Revocation(time: 6000, isConfirmed: true))
-        return [active, forgotten]
+        var pushed = try Sample.record()
+        pushed.push = try Sample.registration()
+        return [active, forgotten, pushed]
     }
 
     @Test("A record survives a round trip through its file")
@@ -41,6 +43,7 @@ struct PhoneLinkStoreTests {
             #expect(read.link?.secret == record.link?.secret && (read.link == nil) == (record.link == nil))
             #expect(read.activity?.lastUsed == record.activity?.lastUsed)
             #expect(read.activity?.declines == record.activity?.declines)
+            #expect(read.push?.sealed == record.push?.sealed && read.push?.isEnded == record.push?.isEnded)
         }
     }
 

@@ -112,3 +112,19 @@ struct TestPhone: Sendable {
     var asked: Int { steps.withLock { $0.count { $0.hasPrefix("asked") } } }
     var served: Int { steps.withLock { $0.count { $0.hasPrefix("served") } } }
 }
+
+extension Sample {
+    /// Returns the public key of a relay's tokens for push servers.
+    static func pushKey() throws -> PushPublicKey { VAPIDKey().publicKey }
+
+    /// Returns a subscription at the stand-in distributor, whose address a relay has sealed.
+    static func registration(expiry: UInt64 = .max) throws -> PushRegistration {
+        var registration = PushRegistration(distributor: StandInDistributor.name, relayKey: try pushKey())
+        registration.sealed = PushRegistration.Sealed(
+            endpoint: "https://push.example/1",
+            contactID: try #require(ContactID(bytes: [2] + [UInt8](repeating: 7, count: 199))),
+            expiry: expiry
+        )
+        return registration
+    }
+}

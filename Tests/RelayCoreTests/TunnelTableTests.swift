@@ -218,7 +218,7 @@ struct TunnelTableTests {
             [
                 .closed(by: .phone, code: nil), .vanished(.client), .abandoned, .unclaimed, .superseded, .idle,
                 .outlived, .exhausted, .unresponsive(.client), .shutdown, .declined, .unreachable,
-                .revoked(.contactUnreachable),
+                .revoked(.contactUnreachable), .undelivered(.pushUnavailable),
             ] + FrameReaderTests.violations.map { .violated(by: .phone, $0.0) }
         #expect(Set(ends.map(\.label)) == Set(TunnelEndReason.labels))
         for end in ends where end != .closed(by: .phone, code: nil) {

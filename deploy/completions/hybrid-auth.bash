@@ -186,7 +186,7 @@ _hybrid-auth() {
 
 _hybrid-auth_scan() {
     repeating_flags=()
-    non_repeating_flags=(--camera --screen --ble-channel --no-ble-channel --local-services --no-local-services --ask-to-link --no-ask-to-link --json --version -h --help)
+    non_repeating_flags=(--camera --screen --ble-channel --no-ble-channel --local-services --no-local-services --ask-to-link --no-ask-to-link --push --no-push --json --version -h --help)
     repeating_options=(--connect-to)
     non_repeating_options=(--url --link --image --vault --tunnel-domain --pinentry --tunnel-token-file --cacert --adapter --link-as --timeout)
     __hybrid-auth_offer_flags_options 1
@@ -234,9 +234,9 @@ _hybrid-auth_scan() {
 
 _hybrid-auth_listen() {
     repeating_flags=()
-    non_repeating_flags=(--local-services --no-local-services --version -h --help)
+    non_repeating_flags=(--local-services --no-local-services --push --no-push --version -h --help)
     repeating_options=(--connect-to)
-    non_repeating_options=(--adapter --tunnel-token-file --cacert --vault --pinentry)
+    non_repeating_options=(--adapter --tunnel-token-file --cacert --vault --pinentry --push-distributor --tunnel-domain --idle-timeout)
     __hybrid-auth_offer_flags_options 0
 
     # Offer option value completions
@@ -257,6 +257,15 @@ _hybrid-auth_listen() {
         return
         ;;
     '--pinentry')
+        return
+        ;;
+    '--push-distributor')
+        return
+        ;;
+    '--tunnel-domain')
+        return
+        ;;
+    '--idle-timeout')
         return
         ;;
     esac

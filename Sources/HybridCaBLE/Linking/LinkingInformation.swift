@@ -80,6 +80,17 @@ public struct LinkingInformation: Sendable, SecretMaterial {
         guard ChannelMessage.room(besides: [1: .map(map)]) >= 0 else { throw .tooLong }
     }
 
+    /// Returns true if a contact ID and a name fit into an update, whose length is fixed.
+    public static func fits(_ contactID: ContactID, name: String) -> Bool {
+        guard name.utf8.count <= maximumNameLength else { return false }
+        let map: CBORMap = [
+            1: .bytes(contactID.bytes), 2: .bytes([UInt8](repeating: 0, count: 8)),
+            3: .bytes([UInt8](repeating: 0, count: 32)), 4: .bytes([UInt8](repeating: 0, count: 65)), 5: .text(name),
+            6: .bytes([UInt8](repeating: 0, count: 32)), 1000: true,
+        ]
+        return ChannelMessage.room(besides: [1: .map(map)]) >= 0
+    }
+
     /// Returns true if the authenticator proved possession of its static key in this session.
     ///
     /// The proof is the HMAC-SHA256 of the handshake hash. Its key is the ECDH of the authenticator's static key and

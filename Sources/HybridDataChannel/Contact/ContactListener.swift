@@ -91,11 +91,11 @@ public struct ContactListener: Sendable {
         try await send(.gone(key.sign(.gone(host: host, key.publicKey.contactID))))
     }
 
-    private func send(_ message: ListenMessage) async throws {
+    func send(_ message: ListenMessage) async throws {
         try await tunnel.send(WireMessage(bytes: message.encoded))
     }
 
-    private func receive() async throws -> ListenMessage {
+    func receive() async throws -> ListenMessage {
         let bytes = try await tunnel.receive { $0.bytes }
         do throws(ListenMessage.ParseError) {
             return try ListenMessage(parsing: bytes)
@@ -104,7 +104,7 @@ public struct ContactListener: Sendable {
         }
     }
 
-    private static let unexpected = TunnelError.relayMisbehaved("it sent a message out of turn")
+    static let unexpected = TunnelError.relayMisbehaved("it sent a message out of turn")
 }
 
 /// A client's wish to reach the phone.

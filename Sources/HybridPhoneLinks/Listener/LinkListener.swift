@@ -124,7 +124,8 @@ package struct LinkListener: Sendable {
             return report(.unusable(error.sentence))
         }
         for sentence in contents.damaged where complaints.insert(sentence).inserted { report(.unusable(sentence)) }
-        let records = contents.links + contents.revocations
+        // No connection is needed for a link with a push subscription.
+        let records = (contents.links + contents.revocations).filter { $0.push == nil }
         let wanted = Dictionary(records.map { ($0.id, $0.activity != nil) }) { first, _ in first }
         for (id, entry) in tasks.running where wanted[id] != entry.isActive {
             entry.task.cancel()
@@ -239,16 +240,6 @@ package struct LinkListener: Sendable {
             }
             defer { group.cancelAll() }
             try await group.next()
-        }
-    }
-
-    /// Waits for a duration, or until `event` returns.
-    private func pause(_ duration: Duration, unless event: @escaping @Sendable () async -> Void) async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { try? await Task.sleep(for: duration) }
-            group.addTask { await event() }
-            await group.next()
-            group.cancelAll()
         }
     }
 

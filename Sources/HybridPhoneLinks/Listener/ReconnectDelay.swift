@@ -37,3 +37,13 @@ struct ReconnectDelay: Sendable {
     /// Starts again with the lowest limit, after a connection that lasted.
     mutating func reset() { failures = 0 }
 }
+
+/// Waits for a duration, or until `event` returns.
+func pause(_ duration: Duration, unless event: @escaping @Sendable () async -> Void) async {
+    await withTaskGroup(of: Void.self) { group in
+        group.addTask { try? await Task.sleep(for: duration) }
+        group.addTask { await event() }
+        await group.next()
+        group.cancelAll()
+    }
+}

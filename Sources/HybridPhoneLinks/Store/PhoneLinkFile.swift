@@ -8,13 +8,13 @@ internal import HybridPrimitives
 /// The file of a link: canonical CBOR, followed by its SHA-256 hash, so that damage is detected.
 ///
 /// Keys: 0 version, 1 link ID, 2 link secret, 3 contact key, 4 number of the tunnel domain, 5 label, 6 created, 7 last
-/// used, 8 nonces, 9 times of declines, 10 muted, 11 time of forgetting, 12 confirmed by the relay. Keys 2 and 7 to 10
-/// belong to active links only, 11 and 12 to forgotten ones.
+/// used, 8 nonces, 9 times of declines, 10 muted, 11 time of forgetting, 12 confirmed by the relay, 13 push subscription.
+/// Keys 2 and 7 to 10 belong to active links only, 11 and 12 to forgotten ones. Key 13 is absent if the device listens.
 enum PhoneLinkFile {
     private static let version = 1
     private static let hashLength = 32
     /// Maximum length of a file in bytes.
-    static let maximumSize = NonceRing.capacity * 16 + 1024
+    static let maximumSize = NonceRing.capacity * 16 + 1024 + PushReserve.maximumSize
 
     /// Returns the contents of the file of a record, which the caller wipes.
     static func encode(_ record: PhoneLinkRecord) -> [UInt8] {
@@ -37,6 +37,7 @@ enum PhoneLinkFile {
             map[11] = .unsigned(revocation.time)
             map[12] = .boolean(revocation.isConfirmed)
         }
+        map[13] = record.push.map { .map($0.stored) }
         let body = CBOREncoder.encode(map)
         return body + SHA256.hash(data: body)
     }
@@ -64,13 +65,19 @@ enum PhoneLinkFile {
             case .unsigned(let created)? = map[6],
             let state = map[2] == nil ? revocation(map) : activity(map)
         else { return nil }
+        var push: PushRegistration?
+        if let stored = map[13] {
+            guard let read = stored.map.flatMap({ PushRegistration(stored: $0) }) else { return nil }
+            push = read
+        }
         return PhoneLinkRecord(
             id: id,
             contactKey: contactKey,
             domain: domain,
             label: label,
             created: created,
-            state: state
+            state: state,
+            push: push
         )
     }
 

@@ -59,6 +59,8 @@ package struct PhoneLinkRecord: Sendable, SecretMaterial {
     package let created: UInt64
     /// The state.
     package internal(set) var state: State
+    /// The subscription through which the relay wakes this device; `nil` if it listens for the link.
+    package internal(set) var push: PushRegistration?
 
     init(
         id: LinkID,
@@ -66,14 +68,15 @@ package struct PhoneLinkRecord: Sendable, SecretMaterial {
         domain: TunnelDomain,
         label: String,
         created: UInt64,
-        state: State
+        state: State,
+        push: PushRegistration? = nil
     ) {
         (self.id, self.contactKey, self.domain) = (id, contactKey, domain)
-        (self.label, self.created, self.state) = (label, created, state)
+        (self.label, self.created, self.state, self.push) = (label, created, state, push)
     }
 
     /// Creates the record of a new link; `nil` if the label is empty or too long.
-    package init?(_ link: PhoneLink, label: String, created: UInt64) {
+    package init?(_ link: PhoneLink, label: String, created: UInt64, push: PushRegistration? = nil) {
         guard Self.isLabel(label) else { return nil }
         self.init(
             id: link.id,
@@ -81,7 +84,8 @@ package struct PhoneLinkRecord: Sendable, SecretMaterial {
             domain: link.domain,
             label: label,
             created: created,
-            state: .active(Activity(secret: link.secret))
+            state: .active(Activity(secret: link.secret)),
+            push: push
         )
     }
 
@@ -96,6 +100,11 @@ package struct PhoneLinkRecord: Sendable, SecretMaterial {
 
     /// The revocation of a forgotten link; `nil` for an active link.
     package var revocation: Revocation? { if case .forgotten(let revocation) = state { revocation } else { nil } }
+
+    /// Returns true if no relay can wake this device for the link any more, so that the computer must be linked again.
+    package func isUnreachable(at now: UInt64) -> Bool {
+        activity != nil && push.map { !$0.isUsable(at: now) } ?? false
+    }
 
     /// The link; `nil` for a revocation.
     package var link: PhoneLink? {

@@ -20,6 +20,7 @@ package struct PhoneLinkStore: Sendable {
 
     private static let identityName = "identity"
     private static let suffix = ".cbor"
+    private static let reserveName = "push-reserve"
 
     private let folder: StateFolder
 
@@ -110,14 +111,48 @@ package struct PhoneLinkStore: Sendable {
         }
     }
 
-    /// Adds a link.
+    /// Adds a link, and takes its push subscription from the reserve.
     ///
-    /// - Throws: ``CommandFailure``.
+    /// - Throws: ``CommandFailure``, also if another link has taken the subscription.
     package func add(_ record: PhoneLinkRecord) throws(CommandFailure) {
         try folder.whileLocked { () throws(CommandFailure) in
             try checkRoom()
+            guard let push = record.push else { return try write(record) }
+            guard let reserve = try reserve(), push.token.matches(reserve.registration.token.text) else {
+                throw CommandFailure("its push subscription belongs to another link; link again", status: .temporary)
+            }
+            // The link first: after an interruption, the same subscription would serve two links, but none is lost.
             try write(record)
+            try folder.remove(Self.reserveName)
         }
+    }
+
+    /// Returns the push subscription for the next link; `nil` if there is none, or its file is damaged.
+    ///
+    /// - Throws: ``CommandFailure`` if the file can't be read.
+    package func reserve() throws(CommandFailure) -> PushReserve? {
+        guard var bytes = try folder.read(Self.reserveName, atMost: PushReserve.maximumSize) else { return nil }
+        defer { SecretBytes.wipe(&bytes) }
+        return PushReserve(file: bytes)
+    }
+
+    /// Replaces the push subscription for the next link; `nil` removes it.
+    ///
+    /// - Throws: ``CommandFailure``.
+    func setReserve(_ reserve: PushReserve?) throws(CommandFailure) {
+        try folder.whileLocked { () throws(CommandFailure) in
+            guard let reserve else { return try folder.remove(Self.reserveName) }
+            var bytes = reserve.file
+            defer { SecretBytes.wipe(&bytes) }
+            try folder.replace(Self.reserveName, with: bytes)
+        }
+    }
+
+    /// Records the state of a link's push subscription.
+    ///
+    /// - Throws: ``CommandFailure``.
+    func setPushEnded(_ isEnded: Bool, of id: LinkID) throws(CommandFailure) {
+        _ = try change(id) { record in record.push?.isEnded = isEnded }
     }
 
     /// Changes a link.

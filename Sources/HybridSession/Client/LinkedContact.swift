@@ -73,14 +73,19 @@ struct LinkedContact: Sendable {
 
     /// Returns the failure for an error of the contact.
     ///
-    /// Only a phone can remove a link: a relay of this project must present the phone's signature. Other relays report a
-    /// removed contact ID by status 410 alone.
+    /// Only a phone can remove a link: a relay of this project must present the phone's signature. The end of a push
+    /// subscription has no proof, so the link stays. Other relays report a removed contact ID by status 410 alone.
     func failure(_ error: any Error) -> any Error {
         switch error {
         case let error as TunnelError where error.isContactGone:
-            guard link.contactID.kind == .listener else { return ClientFailure.linkGone(link.name) }
-            let isRevoked = error.revocation?.proves(link.contactID, host: link.domain.host) ?? false
-            return isRevoked ? ClientFailure.linkGone(link.name) : ClientFailure.phoneUnreachable(link.name)
+            switch link.contactID.kind {
+            // A vendor's ID may have the same first byte, but its phones announce no proof.
+            case .push where link.requiresProof: return ClientFailure.phoneUnsubscribed(link.name)
+            case .push, .foreign: return ClientFailure.linkGone(link.name)
+            case .listener:
+                let isRevoked = error.revocation?.proves(link.contactID, host: link.domain.host) ?? false
+                return isRevoked ? ClientFailure.linkGone(link.name) : ClientFailure.phoneUnreachable(link.name)
+            }
         case let error as TunnelError
         where error == .contactUnreachable || error.isServerFault && error != .contactLimited:
             return ClientFailure.phoneUnreachable(link.name)

@@ -92,6 +92,15 @@ public struct ClientFailure: SessionFailure, Hashable {
         Self("linked-phone-unreachable", "\(name.quoted) could not be reached; scan the code instead")
     }
 
+    /// The push server reports that the linked phone has ended its subscription; nothing proves that to the client.
+    public static func phoneUnsubscribed(_ name: PhoneName) -> Self {
+        Self(
+            "linked-phone-unsubscribed",
+            "\(name.quoted) has ended its push subscription, so the relay can't wake it; scan the code instead, with "
+                + "--link to link it again"
+        )
+    }
+
     /// The request was not accepted on the linked phone in time, or the phone is not nearby.
     public static func phoneNotAnswering(_ name: PhoneName) -> Self {
         Self("linked-phone-silent", "\(name.quoted) did not answer nearby in time; scan the code instead")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A session bus with a simulated notification server, whose user answers as told."""
 import threading
+import time
 from dataclasses import dataclass
 
 from jeepney import DBusAddress, HeaderFields, MessageType, new_error, new_method_call, new_method_return, new_signal
@@ -11,11 +12,12 @@ from harness.programs import Program
 NAME = "org.freedesktop.Notifications"
 SERVER = DBusAddress("/org/freedesktop/Notifications", bus_name=NAME, interface=NAME)
 DAEMON = DBusAddress("/org/freedesktop/DBus", bus_name="org.freedesktop.DBus", interface="org.freedesktop.DBus")
-# A bus without services that it could start.
+# A bus that starts only the services of one folder, which is empty at first.
 CONFIGURATION = """\
 <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig><type>session</type><listen>unix:path={socket}</listen><auth>EXTERNAL</auth>
+<servicedir>{services}</servicedir>
 <policy context="default"><allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/></policy></busconfig>
 """
 # NotificationClosed: dismissed by the user.
@@ -32,6 +34,8 @@ class Notification:
     text: str
     #: Names of the actions, without their labels.
     actions: tuple
+    #: Time of the monotonic clock.
+    at: float
 
 
 class Notifications:
@@ -40,7 +44,10 @@ class Notifications:
     def __init__(self, folder, waiting):
         socket = folder.sockets / "session"
         configuration = folder.scratch / "session.conf"
-        configuration.write_text(CONFIGURATION.format(socket=socket), encoding="ascii")
+        #: The folder of files for services that the bus starts.
+        self.services = folder.scratch / "session-services"
+        self.services.mkdir(mode=0o700)
+        configuration.write_text(CONFIGURATION.format(socket=socket, services=self.services), encoding="ascii")
         self.address = f"unix:path={socket}"
         self._bus = Program("dbus-daemon", ["dbus-daemon", "--nofork", f"--config-file={configuration}"],
                             log=folder.path("session-bus.log"), environment=folder.environment())
@@ -48,13 +55,18 @@ class Notifications:
         self._connection = None
         try:
             waiting.watch(self._bus)
-            waiting.until("the session bus to listen", socket.exists, 60)
-            self._connection = open_dbus_connection(bus=self.address)
+            self._connection = waiting.until("the session bus to listen", self._connect, 60)
             self._connection.send_and_get_reply(new_method_call(DAEMON, "RequestName", "su", (NAME, 0)), timeout=60)
         except BaseException:
             self.stop()
             raise
         threading.Thread(target=self._serve, daemon=True).start()
+
+    def _connect(self):
+        try:
+            return open_dbus_connection(bus=self.address)
+        except OSError:
+            return None  # The socket exists before the bus listens on it.
 
     @property
     def questions(self):
@@ -84,7 +96,7 @@ class Notifications:
             number = len(self.shown) + 1
             reply = new_method_return(call, "u", (number,))
             self._connection.send(reply)
-            self.shown.append(Notification(number, application, summary, text, tuple(actions[::2])))
+            self.shown.append(Notification(number, application, summary, text, tuple(actions[::2]), time.monotonic()))
             return self._act(self.shown[-1])
         else:
             reply = new_error(call, "org.freedesktop.DBus.Error.UnknownMethod")

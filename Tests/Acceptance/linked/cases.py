@@ -9,7 +9,9 @@ from connections import duplicate_listener, foreign_host, wrong_signature
 from environment import OurClient, PythonClient, PythonPhone
 from harness.relay import HOST
 from harness.waiting import must
+from latency import latency
 from observer import FixedAnswer, Observer
+from push import PUSH_CASES
 from website import from_base64url, to_base64url
 
 
@@ -235,7 +237,7 @@ def observed(env):
     must(links and sizes, f"expected a contact and frames; found {links}, {sizes}")
     seen = b"".join([connection.head.encode("latin-1") + connection.response.encode("latin-1")
                      + b"".join(message for _, message in connection.messages) for connection in observer.connections])
-    for what, secret in (("the RP ID", b"localhost"), ("the phone's name", name.encode()),
+    for what, secret in (("the RP ID", b"localhost"), ("the phone's name", cbor.canonical(name)),
                          ("the computer's name", phone.label.encode()),
                          ("the credential ID", from_base64url(credential)), ("the text of the ID", credential.encode()),
                          ("the version in the clear", b"FIDO_2")):
@@ -250,5 +252,5 @@ CASES = {
     "wrong-update": wrong_update, "stranger": stranger,
     "wrong-signature": wrong_signature, "foreign-host": foreign_host, "duplicate-listener": duplicate_listener,
     "unknown-link": unknown_link, "replayed-nonce": replayed_nonce, "hostile-relay": hostile_relay, "thief": thief,
-    "observed": observed,
+    "observed": observed, "latency": latency, **PUSH_CASES,
 }

@@ -6,10 +6,12 @@ import sys
 
 import linking
 from harness.certificates import Certificates
+from harness.distributor import Distributor
 from harness.environment import TestEnvironment
 from harness.notifications import Notifications
 from harness.phone import PIN, PINENTRY, Person, Phone
 from harness.programs import Program, brief
+from harness.push_server import PushServer
 from harness.radio import VirtualRadio
 from harness.relay import DOMAIN, HOST, Relay
 from harness.relying_party import RelyingParty
@@ -32,9 +34,17 @@ class LinkedEnvironment(TestEnvironment):
     def start(self):
         self.certificates = Certificates(self.folder.scratch / "certificates", HOST, self.folder.environment())
         self.radio = self.keep(VirtualRadio(self.programs, self.folder, self.waiting))
-        self.relay = self.keep(Relay(self.programs, self.folder, self.certificates, self.waiting,
-                                     ["--contact-host", HOST]))
+        # A name of its own, which the relay must be allowed to reach.
+        push = Certificates(self.folder.scratch / "push-certificates", "localhost", self.folder.environment())
+        self.push_server = PushServer(push.relay, push.relay_key, host="localhost")
+        keys = self.folder.scratch / "push-keys"
+        brief([str(self.programs.relay), "new-push-keys", str(keys)], environment=self.folder.environment())
+        self.relay = self.keep(Relay(
+            self.programs, self.folder, self.certificates, self.waiting,
+            ["--contact-host", HOST, "--push-key-file", keys, "--push-subject", "mailto:relay@example.com",
+             "--push-allow", f"localhost:{self.push_server.port}", "--push-cacert", push.authority]))
         self.notifications = self.keep(Notifications(self.folder, self.waiting))
+        self.distributor = self.keep(Distributor(self.notifications.address, self.push_server))
         self.site = RelyingParty(ORIGIN, self.folder.path("site.jsonl"))
         self.phone = self.keep(OurPhone(self))
 
@@ -236,20 +246,20 @@ class PythonClient:
 class OurPhone:
     """hybrid-auth: scans codes, and listens for linked computers."""
 
-    def __init__(self, env):
+    def __init__(self, env, folder=None):
         self._env = env
-        self._phone = Phone(env.programs, env.folder, env.radio, env.relay, env.certificates, HOST, DOMAIN)
+        self._own = folder or env.folder
+        self._phone = Phone(env.programs, self._own, env.radio, env.relay, env.certificates, HOST, DOMAIN)
         self.listener = None
         #: The user's name for the computer that was linked last.
         self.label = None
 
-    def scan(self, code, link=False):
+    def scan(self, code, link=False, options=()):
         """Scans a code; with `link`, the user agrees to a link."""
         env = self._env
-        options = []
         if link:
             self.label = f"laptop {env.number()}"
-            options = ["--link-as", self.label]
+            options = ["--link-as", self.label, *options]
         return env.keep(self._phone.scan(code, Person(), f"scan-{env.number()}", options))
 
     def listen(self, port=None):
@@ -298,7 +308,7 @@ class OurPhone:
 
     def _environment(self, **more):
         env = self._env
-        return env.environment(XDG_STATE_HOME=str(env.folder.phone / "state"),
+        return env.environment(XDG_STATE_HOME=str(self._own.phone / "state"),
                                DBUS_SESSION_BUS_ADDRESS=env.notifications.address,
                                PERSON_LOG=str(env.folder.path("pinentry.log")), **more)
 

@@ -70,11 +70,20 @@ public struct LinkOffer: Sendable, SecretMaterial {
     public let link: PhoneLink
     /// The name under which the client lists this authenticator, at most 255 bytes of UTF-8.
     public let name: String
+    /// The contact ID, with which the client names this authenticator to the relay.
+    private let contactID: ContactID
     private let identity: PhoneIdentity
 
     /// Creates an offer.
-    public init(_ link: PhoneLink, from identity: PhoneIdentity, name: String) {
+    ///
+    /// - Parameters:
+    ///   - link: The new link.
+    ///   - identity: The identity of this authenticator.
+    ///   - name: The name of this authenticator, at most 255 bytes of UTF-8.
+    ///   - contactID: The contact ID that a relay has issued; `nil` for that of the link's contact key.
+    public init(_ link: PhoneLink, from identity: PhoneIdentity, name: String, contactID: ContactID? = nil) {
         (self.link, self.identity, self.name) = (link, identity, name)
+        self.contactID = contactID ?? link.contactKey.publicKey.contactID
     }
 
     /// Returns the information for the client, which is bound to a session.
@@ -83,7 +92,7 @@ public struct LinkOffer: Sendable, SecretMaterial {
         _ hash: HandshakeHash
     ) throws(LinkingError) -> LinkingInformation {
         try LinkingInformation(
-            contactID: link.contactKey.publicKey.contactID,
+            contactID: contactID,
             linkID: link.id,
             secret: link.secret,
             authenticatorKey: identity.key,
