@@ -75,8 +75,7 @@ struct Doctor: AsyncParsableCommand {
             async let promptFinding = prompts.pinentry()
             async let serviceFindings = [links.service(run.budget), prompts.notifications()]
             let isVirtual = try await bluetooth.run()
-            for finding in Self.relayChoice(domain, settings) { run.record(finding) }
-            for finding in try await relayFindings { run.record(finding) }
+            for finding in try await relayFindings + Self.relayChoice(domain, settings) { run.record(finding) }
             run.record(try await promptFinding)
             for finding in VaultChecks.run(location, isVirtual: isVirtual) { run.record(finding) }
             for finding in links.findings { run.record(finding) }
