@@ -1,37 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page at http://localhost:PORT. Browsers treat localhost as a secure context, so it needs no certificate."""
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-PAGE = Path(__file__).with_name("page.html")
+from harness.page_server import PageServer
 
 
-class Website:
+class Website(PageServer):
     def __init__(self):
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-        self._thread.start()
-        self.origin = f"http://localhost:{self._server.server_port}"
-
-    def stop(self):
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-        return []
-
-
-class Handler(BaseHTTPRequestHandler):
-    def do_GET(self):
-        if self.path != "/":
-            self.send_error(404)
-            return
-        page = PAGE.read_bytes()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(page)))
-        self.end_headers()
-        self.wfile.write(page)
-
-    def log_message(self, format, *arguments):
-        pass
+        super().__init__(Path(__file__).with_name("page.html"))
+        self.origin = f"http://localhost:{self.port}"
