@@ -16,10 +16,11 @@ struct Doctor: AsyncParsableCommand {
         commandName: "doctor",
         abstract: "Look for what would keep this device from signing in elsewhere.",
         discussion: """
-            Checks Bluetooth, the network and the relays, the prompt program, the vault, and then what linked computers \
-            need, in this order. Prints one line for each check on standard output, with a remedy below. Asks for no \
-            PIN and changes nothing. Sends a test advert, and to each relay a request for a tunnel that does not \
-            exist. Exits with 0 if a ceremony could work; else with the exit code of scan for the first obstacle.
+            Checks Bluetooth, the network and the relays, the prompt program, the vault, and then what linked \
+            computers need, in this order. Prints one line for each check on standard output, with a remedy below. \
+            Asks for no PIN and changes nothing. Sends a test advert, and to each relay a request for a tunnel that \
+            does not exist. Exits with 0 if a ceremony could work; else with the exit code of scan for the first \
+            obstacle.
             """
     )
 
