@@ -168,6 +168,13 @@ let libraries: [Target] = [
         ["HybridThreads", "HybridPrimitives", "HybridCaBLE", "HybridCTAP", "HybridBLEAdvert", "HybridDataChannel"]
     ),
     library(
+        "HybridDoctor",
+        [
+            "HybridPrimitives", "HybridThreads", "HybridCaBLE", "HybridBLEAdvert", "HybridDataChannel",
+            "HybridCommandSupport", "HybridSession", argumentParser,
+        ]
+    ),
+    library(
         "HybridPhoneLinks",
         [
             "HybridPrimitives", "HybridThreads", "HybridCBOR", "HybridCaBLE", "HybridSystemBus", "HybridDataChannel",
@@ -232,7 +239,7 @@ let executables: [Target] = [
             "HybridThreads", "HybridPrimitives", "HybridCaBLE", "HybridCTAP", "HybridWebAuthn", "HybridLocalPage",
             "HybridBLEAdvert",
             "HybridDataChannel", "HybridSession",
-            "HybridCommandSupport", "HybridClientCeremony", "HybridKeyService",
+            "HybridCommandSupport", "HybridDoctor", "HybridClientCeremony", "HybridKeyService",
         ]
     ),
     executable(
@@ -252,10 +259,11 @@ let executables: [Target] = [
     executable(
         "HybridAuth",
         [
-            "HybridPrimitives", "HybridCaBLE", "HybridCTAP", "HybridSSHAgent", "HybridQRScanning",
-            "HybridDesktopPortal", "HybridBLEAdvert",
+            "HybridPrimitives", "HybridThreads", "HybridCaBLE", "HybridCTAP", "HybridSSHAgent", "HybridQRScanning",
+            "HybridSystemBus", "HybridDesktopPortal", "HybridBLEAdvert",
             "HybridDataChannel", "HybridAuthenticator", "HybridTPM", "HybridVault",
-            "HybridPinentry", "HybridSession", "HybridPhoneLinks", "HybridRelayCheck", "HybridCommandSupport",
+            "HybridPinentry", "HybridSession", "HybridDoctor", "HybridPhoneLinks", "HybridRelayCheck",
+            "HybridCommandSupport",
         ]
     ),
     executable(

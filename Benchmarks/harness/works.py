@@ -37,10 +37,12 @@ def held(title, tls, tunnels):
                 ("idle", "--tunnels", str(tunnels // 4), "--hold", "0.5"), (("kib_per_tunnel", ", KiB"),), memory=True)
 
 
+# The descriptors that a process may have on this machine.
+DESCRIPTORS = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 # Two descriptors a tunnel, with some to spare for logs, the admin listener and epoll; 20,000 connections if permitted.
-CROWD = min(10_000, (resource.getrlimit(resource.RLIMIT_NOFILE)[1] - 500) // 2)
-# As many linked phones as the relay admits with the descriptors of this machine.
-LISTENERS = 20_000 if resource.getrlimit(resource.RLIMIT_NOFILE)[1] >= 26_000 else 9_900
+CROWD = min(10_000, (DESCRIPTORS - 500) // 2)
+# As many linked phones as the relay admits with so many descriptors.
+LISTENERS = 20_000 if DESCRIPTORS >= 26_000 else 9_900
 
 WORKS = {
     "signin": counted("sign-in", False, "signins", 4000, 400),

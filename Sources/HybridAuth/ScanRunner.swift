@@ -36,6 +36,12 @@ struct ScanRunner: Sendable {
     /// Time limit for the other device to connect.
     private let timeout: Duration
 
+    /// The failure without a relay.
+    static let noRelay = CommandFailure(
+        "no relay is chosen; run hybrid-auth setup, or name yours with --tunnel-domain (a number, or its host name)",
+        status: .usage
+    )
+
     /// Creates the runner of a command from its settings.
     ///
     /// - Throws: ``CommandFailure`` if a required setting is missing or unusable.
@@ -55,13 +61,7 @@ struct ScanRunner: Sendable {
             proxies: ProxySettings(environment: ProcessEnvironment.variables)
         )
         link = try command.inputs.isLink ? LinkConfirmation(pinentry: .forScan(pinentry)) : nil
-        guard let domain = try AuthSettings.domain(settings) else {
-            throw CommandFailure(
-                "no relay is chosen; run hybrid-auth setup, or name yours with --tunnel-domain (a number, or its host "
-                    + "name)",
-                status: .usage
-            )
-        }
+        guard let domain = try AuthSettings.domain(settings) else { throw Self.noRelay }
         self.domain = domain
         linking = LinkDecision(
             label: command.linkAs,

@@ -27,6 +27,18 @@ public struct DesktopNotification: Sendable {
         case unavailable(String)
         /// The task was canceled.
         case interrupted
+
+        init(_ error: BusError) {
+            self =
+                switch error {
+                case .cancelled: .interrupted
+                case .notReachable: .unavailable("there is no session bus")
+                case .refused(let name, _): .unavailable("the notification server failed: \(SafeText(quoting: name))")
+                case .timedOut: .unavailable("the notification server does not respond")
+                case .disconnected: .unavailable("the session bus closed the connection")
+                case .malformed: .unavailable("the notification server violated the protocol")
+                }
+        }
     }
 
     private static let agreement = "agree"
@@ -64,14 +76,27 @@ public struct DesktopNotification: Sendable {
                 try await ask(over: connection, within: limit)
             }
         } catch {
-            switch error {
-            case .cancelled: throw .interrupted
-            case .notReachable: throw .unavailable("there is no session bus")
-            case .refused(let name, _): throw .unavailable("the notification server failed: \(SafeText(quoting: name))")
-            case .timedOut: throw .unavailable("the notification server does not respond")
-            case .disconnected: throw .unavailable("the session bus closed the connection")
-            case .malformed: throw .unavailable("the notification server violated the protocol")
+            throw Failure(error)
+        }
+    }
+
+    /// Checks that a server shows notifications with actions, without showing one.
+    ///
+    /// - Parameter address: The session bus.
+    /// - Returns: The server's name for itself; untrusted.
+    public static func serverName(on address: BusAddress) async throws(Failure) -> String {
+        do throws(BusError) {
+            let connection = try await BusConnection.connect(to: address)
+            return try await withCleanup {
+                await connection.close()
+            } of: { () throws(BusError) in
+                try await requireActions(over: connection)
+                let reply = try await connection.call(name, path, name, "GetServerInformation")
+                guard let server = reply.first?.text else { throw .malformed("no server name") }
+                return server
             }
+        } catch {
+            throw Failure(error)
         }
     }
 
@@ -109,12 +134,16 @@ public struct DesktopNotification: Sendable {
         return number
     }
 
-    private func ask(over connection: BusConnection, within limit: Duration) async throws(BusError) -> Answer {
-        let capabilities = try await connection.call(Self.name, Self.path, Self.name, "GetCapabilities")
-        // Without actions, the user could not answer.
+    /// Throws an error unless the server shows actions, without which the user could not answer.
+    private static func requireActions(over connection: BusConnection) async throws(BusError) {
+        let capabilities = try await connection.call(name, path, name, "GetCapabilities")
         guard case .array(_, let names)? = capabilities.first, names.contains(where: { $0.text == "actions" }) else {
             throw .refused(name: "no actions", message: "")
         }
+    }
+
+    private func ask(over connection: BusConnection, within limit: Duration) async throws(BusError) -> Answer {
+        try await Self.requireActions(over: connection)
         let server = try await connection.owner(of: Self.name)
         let (signals, continuation) = AsyncStream<BusMessage>.makeStream(bufferingPolicy: .bufferingOldest(256))
         // The subscription precedes the call, because the user may answer before the call returns.

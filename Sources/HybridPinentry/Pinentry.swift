@@ -152,6 +152,19 @@ public struct Pinentry: Sendable {
         }
     }
 
+    /// Starts the program and asks for its name and version, without a prompt.
+    ///
+    /// - Returns: The flavor that the program reports, such as `curses` or `gtk2:curses`, at most 100 characters; empty
+    ///   if it reports none.
+    /// - Throws: ``PinentryError``.
+    public func flavor() async throws(PinentryError) -> String {
+        try await run("") { conversation, _ throws(PinentryError) in
+            let response = try conversation.send("GETINFO", "flavor", within: limits.reply)
+            guard response.code == 0 else { return "" }
+            return response.secret.withUnsafeBytes { String(decoding: $0.prefix(100), as: UTF8.self) }
+        }
+    }
+
     private func requestPIN(_ conversation: Conversation) throws(PinentryError) -> Conversation.Response {
         let response = try conversation.send("GETPIN", within: timeout + limits.grace)
         guard try response.answer() == .yes else { throw .cancelled }

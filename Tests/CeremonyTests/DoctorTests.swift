@@ -32,15 +32,16 @@ struct DoctorTests {
     static let vendors = ["cable.ua5v.com", "cable.auth.com"]
 
     /// Runs the doctor with and without --json, and expects the same findings.
-    private static func examine(
+    static func examine(
         _ environment: CeremonyEnvironment,
         _ arguments: [String],
+        program: String = "hybrid-client",
         variables: [String: String] = [:],
         before: (@Sendable () async throws -> Void)? = nil
     ) async throws -> (report: Report, text: RunningProgram.Ending) {
         func run(_ extra: [String]) async throws -> RunningProgram.Ending {
             try await before?()
-            return try await environment.start("hybrid-client", ["doctor"] + arguments + extra, variables: variables)
+            return try await environment.start(program, ["doctor"] + arguments + extra, variables: variables)
                 .ending()
         }
         let (text, json) = (try await run([]), try await run(["--json"]))
@@ -57,7 +58,7 @@ struct DoctorTests {
             #expect(timeless(text.output).contains(timeless(check.found)), "\(check)\n\(text)")
         }
         if text.status != 0 {
-            #expect(text.lastLine.hasPrefix("hybrid-client: "), "\(text)")
+            #expect(text.lastLine.hasPrefix("\(program): "), "\(text)")
             let obstacle = report.checks.first { $0.state == "failed" }
             #expect(text.lastLine.contains(obstacle?.found ?? "?"), "\(text)")
         }

@@ -173,13 +173,13 @@ _hybrid-auth() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    scan|listen|links|setup|vault|passkeys|export|import|check-config|help)
+    scan|listen|links|setup|vault|passkeys|export|import|doctor|check-config|help)
         # Offer subcommand argument completions
         "_hybrid-auth_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'scan listen links setup vault passkeys export import check-config help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'scan listen links setup vault passkeys export import doctor check-config help' -- "${cur}"))
         ;;
     esac
 }
@@ -716,6 +716,42 @@ _hybrid-auth_import() {
         return
         ;;
     '--pinentry')
+        return
+        ;;
+    esac
+}
+
+_hybrid-auth_doctor() {
+    repeating_flags=()
+    non_repeating_flags=(--json --version -h --help)
+    repeating_options=(--connect-to)
+    non_repeating_options=(--vault --tunnel-domain --pinentry --tunnel-token-file --cacert --adapter --timeout)
+    __hybrid-auth_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--vault')
+        return
+        ;;
+    '--tunnel-domain')
+        return
+        ;;
+    '--pinentry')
+        return
+        ;;
+    '--tunnel-token-file')
+        return
+        ;;
+    '--cacert')
+        return
+        ;;
+    '--connect-to')
+        return
+        ;;
+    '--adapter')
+        return
+        ;;
+    '--timeout')
         return
         ;;
     esac

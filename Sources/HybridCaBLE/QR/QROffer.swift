@@ -94,7 +94,7 @@ extension QROffer {
         try self.init(cbor: bytes)
     }
 
-    /// The text of the QR code, at most 200 characters.
+    /// The text of the QR code: at most 196 characters, or 215 for an offer that was parsed.
     ///
     /// The scheme is in upper case, so that the code can use the compact alphanumeric and numeric modes.
     public var text: String {

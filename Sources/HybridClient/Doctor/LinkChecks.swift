@@ -2,6 +2,7 @@
 
 internal import HybridClientCeremony
 internal import HybridCommandSupport
+internal import HybridDoctor
 internal import HybridPrimitives
 internal import HybridSession
 internal import HybridThreads

@@ -7,7 +7,6 @@ import fcntl
 import json
 import os
 import shutil
-import signal
 import sys
 import tempfile
 import time
@@ -15,10 +14,10 @@ from pathlib import Path
 
 sys.path += [str(Path(__file__).parents[1] / "vm"), str(Path(__file__).with_name("inside"))]
 
-from failure import Unavailable
-from harness.command import REPOSITORY, UNAVAILABLE, Arguments, count, names_of
+from failure import run_main
+from harness.command import REPOSITORY, Arguments, count, names_of
 from harness.folders import RunFolder
-from harness.waiting import Interrupted, Signals
+from harness.waiting import Signals
 from image import SUITES, Image
 from judge import Judge
 from machine import EMULATOR, Machine
@@ -142,18 +141,5 @@ def main():
     return status
 
 
-def interrupt(number, _frame):
-    """Raises at any point; if QEMU has no owner yet, it ends with this process."""
-    raise Interrupted(number)
-
-
 if __name__ == "__main__":
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, interrupt)
-    try:
-        sys.exit(main())
-    except Unavailable as error:
-        print(f"acceptance browsers: {error}", file=sys.stderr)
-        sys.exit(UNAVAILABLE)
-    except Interrupted as error:
-        sys.exit(128 + error.number)
+    run_main("acceptance browsers", main)

@@ -9,7 +9,6 @@ import json
 import os
 import platform
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -17,9 +16,8 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from failure import Unavailable
-from harness.command import REPOSITORY, UNAVAILABLE, Arguments, names_of
-from harness.waiting import Interrupted
+from failure import Unavailable, run_main
+from harness.command import REPOSITORY, Arguments, names_of
 from image import KINDS, SUITES, Image
 from judge import Judge
 from machine import EMULATOR, Machine
@@ -185,18 +183,5 @@ def main():
     return status
 
 
-def interrupt(number, _frame):
-    """Raises at any point; if QEMU has no owner yet, it ends with this process."""
-    raise Interrupted(number)
-
-
 if __name__ == "__main__":
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, interrupt)
-    try:
-        sys.exit(main())
-    except Unavailable as error:
-        print(f"acceptance vm: {error}", file=sys.stderr)
-        sys.exit(UNAVAILABLE)
-    except Interrupted as error:
-        sys.exit(128 + error.number)
+    run_main("acceptance vm", main)

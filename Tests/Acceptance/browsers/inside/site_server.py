@@ -4,9 +4,9 @@ import base64
 import json
 import secrets
 import ssl
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+
+from harness.page_server import PageServer
 
 PAGE = Path(__file__).with_name("page.html")
 RP_ID, HOST, OTHER_HOST = "example.com", "login.example.com", "www.example.com"
@@ -23,7 +23,7 @@ def unknown_ids(count):
     return [encode(secrets.token_bytes(32)) for _ in range(count)]
 
 
-class Site:
+class Site(PageServer):
     """An HTTPS server for all its host names, and the site's account. `port` 0 is one that the system chooses."""
 
     def __init__(self, certificates, responses, port):
@@ -31,11 +31,8 @@ class Site:
         self._account = encode(secrets.token_bytes(16))
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificates.relay, certificates.relay_key)
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-        self._server.socket = context.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-        self._thread.start()
-        self.origin = f"https://{HOST}" + (f":{self._server.server_port}" if port == 0 else "")
+        super().__init__(PAGE, port, context)
+        self.origin = f"https://{HOST}" + (f":{self.port}" if port == 0 else "")
 
     def creation_options(self, exclude=(), **more):
         """PublicKeyCredentialCreationOptionsJSON."""
@@ -72,25 +69,3 @@ class Site:
     @staticmethod
     def _descriptor(credential):
         return {"type": "public-key", "id": credential, "transports": ["usb", "hybrid"]}
-
-    def stop(self):
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-        return []
-
-
-class Handler(BaseHTTPRequestHandler):
-    def do_GET(self):
-        if self.path != "/":
-            self.send_error(404)
-            return
-        page = PAGE.read_bytes()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(page)))
-        self.end_headers()
-        self.wfile.write(page)
-
-    def log_message(self, format, *arguments):
-        pass

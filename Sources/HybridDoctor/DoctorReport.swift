@@ -1,32 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridCommandSupport
-internal import HybridPrimitives
+package import HybridPrimitives
+internal import HybridSession
 
 /// A check of `doctor`; the cases are in the order of a ceremony.
 ///
 /// Scripts rely on the raw values, so they must not change.
-enum DoctorCheck: String {
+package enum DoctorCheck: String, Sendable {
+    // Both programs.
     case systemBus = "system-bus"
     case bluetoothService = "bluetooth-service"
     case adapter
+    // hybrid-client
     case scanning
     case hearing
+    // hybrid-auth
+    case advertising
+    // Both.
     case ownAdvert = "own-advert"
     case proxy
     case relay
     case clock
+    // hybrid-client
     case uhidModule = "uhid-module"
     case securityKeyHelper = "security-key-helper"
     case securityKey = "security-key"
     case snap
     case flatpak
     case linkedPhones = "linked-phones"
+    // hybrid-auth
+    case relayToken = "relay-token"
+    case pinentry
+    case vault
+    case vaultPIN = "vault-pin"
+    case vaultSlots = "vault-slots"
+    case vaultPermissions = "vault-permissions"
+    case syncConflicts = "sync-conflicts"
+    case linkedComputers = "linked-computers"
+    case linkService = "link-service"
+    case notifications
 }
 
 /// The result of one check.
-struct DoctorFinding: Sendable {
-    enum State: String {
+package struct DoctorFinding: Sendable {
+    /// The outcome of a check.
+    package enum State: String, Sendable {
         case fine = "ok"
         /// A problem that does not prevent a ceremony.
         case warning
@@ -36,21 +55,22 @@ struct DoctorFinding: Sendable {
         case skipped
     }
 
-    let check: DoctorCheck
+    package let check: DoctorCheck
     /// The host of the relay, for a check that is repeated for each relay.
-    var subject: String?
-    var state: State
+    package var subject: String?
+    package var state: State
     /// The observation, as part of a sentence.
-    let found: String
-    var remedy: String?
+    package let found: String
+    package var remedy: String?
     /// The exit status if this finding prevents a ceremony.
-    var status = ExitStatus.unavailable
+    package var status = ExitStatus.unavailable
     /// The certificate's issuer, as stated in the certificate.
-    var issuer: String?
+    package var issuer: String?
     /// True if TLS is intercepted; `nil` if unknown.
-    var isIntercepted: Bool?
+    package var isIntercepted: Bool?
 
-    init(_ check: DoctorCheck, _ state: State, _ found: String, remedy: String? = nil) {
+    /// Creates a finding; the texts are made safe for a terminal.
+    package init(_ check: DoctorCheck, _ state: State, _ found: String, remedy: String? = nil) {
         self.check = check
         self.state = state
         self.found = StandardError.oneLine(found)
@@ -58,9 +78,42 @@ struct DoctorFinding: Sendable {
     }
 
     /// Creates a finding from a failure that a ceremony would report.
-    init(_ check: DoctorCheck, _ state: State, _ failure: some ExplainedFailure) {
+    package init(_ check: DoctorCheck, _ state: State, _ failure: some ExplainedFailure) {
         self.init(check, state, failure.message, remedy: failure.remedy)
         status = failure.status
+    }
+
+    /// Returns the finding about a check that was not completed in time.
+    static func unfinished(
+        _ check: DoctorCheck,
+        _ state: State,
+        _ budget: TimeBudget,
+        remedy: String = "allow more time with --timeout"
+    ) -> DoctorFinding {
+        var finding = DoctorFinding(check, state, "did not finish within \(budget.seconds) s", remedy: remedy)
+        finding.status = .temporary
+        return finding
+    }
+
+    /// Performs a check within a time limit.
+    ///
+    /// - Parameters:
+    ///   - budget: The time limit.
+    ///   - check: The check.
+    ///   - state: The state if the check is not completed in time.
+    ///   - body: Performs the check.
+    /// - Throws: The error that `body` throws.
+    package static func within(
+        _ budget: TimeBudget,
+        _ check: DoctorCheck,
+        orElse state: State,
+        _ body: @escaping @Sendable () async throws -> DoctorFinding
+    ) async throws -> DoctorFinding {
+        do {
+            return try await withDeadline(budget.left, orThrow: TimeBudget.Exceeded(), body)
+        } catch is TimeBudget.Exceeded {
+            return unfinished(check, state, budget)
+        }
     }
 
     /// Cause and remedy in one line.
@@ -89,7 +142,7 @@ struct DoctorFinding: Sendable {
 }
 
 /// All findings and their conclusion.
-struct DoctorReport {
+package struct DoctorReport {
     let findings: [DoctorFinding]
     let isVirtual: Bool
 

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import HybridCaBLE
+package import HybridCaBLE
 internal import HybridCommandSupport
-internal import HybridDataChannel
+package import HybridDataChannel
 internal import HybridPrimitives
 
 /// The network checks of `doctor`: the proxy, the relays, and the clock, which is compared with that of the relays.
-struct RelayChecks: Sendable {
-    /// The relay that must work; `nil` if one of the vendors' relays must work.
-    let required: TunnelDomain?
-    let network: NetworkConfiguration
-    let budget: TimeBudget
+package struct RelayChecks: Sendable {
+    /// The relay that must work; `nil` if one of the others must work.
+    private let required: TunnelDomain?
+    /// Relays that are checked, too.
+    private let others: [TunnelDomain]
+    private let network: NetworkConfiguration
+    private let budget: TimeBudget
+    /// The remedy if only the system's authorities trust a relay.
+    private let remedyForDistrust: String
 
     /// The tolerated difference between clocks, in seconds.
     private static let tolerance = 300
@@ -37,19 +41,36 @@ struct RelayChecks: Sendable {
         }
     }
 
+    /// Creates the checks.
+    ///
+    /// - Parameters:
+    ///   - required: The relay that must work; `nil` if one of the others must work.
+    ///   - others: Relays that are checked, too.
+    ///   - network: The settings for all relays.
+    ///   - budget: The time limit.
+    ///   - remedyForDistrust: The remedy if only the system's authorities trust a relay, not those of `--cacert`.
+    package init(
+        required: TunnelDomain?,
+        others: [TunnelDomain],
+        network: NetworkConfiguration,
+        budget: TimeBudget,
+        remedyForDistrust: String
+    ) {
+        (self.required, self.others) = (required, others.filter { $0 != required })
+        (self.network, self.budget, self.remedyForDistrust) = (network, budget, remedyForDistrust)
+    }
+
     /// Performs the checks.
-    func run() async throws -> [DoctorFinding] {
-        // The relays of Google and Apple.
-        let vendors = [0, 1].compactMap { TunnelDomain(id: $0) }
-        let domains = (required.map { [$0] } ?? []) + vendors.filter { $0 != required }
+    package func run() async throws -> [DoctorFinding] {
+        let domains = (required.map { [$0] } ?? []) + others
         let results = try await withThrowingTaskGroup(of: Result.self) { group in
             for domain in domains { group.addTask { try await probe(domain) } }
             let unordered: [Result] = try await group.reduce(into: []) { $0.append($1) }
             return domains.compactMap { domain in unordered.first { $0.domain == domain } }
         }
-        let anyVendorWorks = results.contains { $0.domain.isAssigned && $0.probe.failure == nil }
+        let anyWorks = results.contains { $0.probe.failure == nil }
         let relays = results.map { result in
-            finding(result, isRequired: required.map { $0 == result.domain } ?? !anyVendorWorks)
+            finding(result, isRequired: required.map { $0 == result.domain } ?? !anyWorks)
         }
         return [proxy()] + relays + [clock(results)]
     }
@@ -95,7 +116,7 @@ struct RelayChecks: Sendable {
                 .relay,
                 state,
                 "its certificate is trusted by the system's authorities, not by those of --cacert",
-                remedy: "omit --cacert for phones that use this relay"
+                remedy: remedyForDistrust
             )
             finding.isIntercepted = false
         case let failure?:

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import HybridCaBLE
+internal import HybridCommandSupport
+internal import HybridDesktopPortal
+internal import HybridDoctor
+internal import HybridPhoneLinks
+internal import HybridPrimitives
+internal import HybridSystemBus
+
+/// The checks of linked computers, and of the service that waits for them.
+struct LinkedComputerChecks: Sendable {
+    /// The links.
+    let links: [PhoneLinkRecord]
+    /// A sentence for each damaged file.
+    private let damaged: [String]
+    /// The failure to read them, if any.
+    private let failure: CommandFailure?
+
+    private static let unit = "hybrid-auth-listen"
+    /// systemd's name on the bus (org.freedesktop.systemd1(5)).
+    private static let manager = (name: "org.freedesktop.systemd1", path: "/org/freedesktop/systemd1")
+
+    /// Reads the links.
+    init() {
+        do throws(CommandFailure) {
+            let path = try PhoneLinkStore.usualPath(ProcessEnvironment.variables)
+            // Opening the store would create the folder.
+            let contents = access(path, F_OK) == 0 ? try PhoneLinkStore(path: path).contents() : nil
+            (links, damaged, failure) = (contents?.links ?? [], contents?.damaged ?? [], nil)
+        } catch {
+            (links, damaged, failure) = ([], [], error)
+        }
+    }
+
+    /// The relays of the links, each once.
+    var relays: [TunnelDomain] {
+        links.map(\.domain).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
+
+    /// The findings about the links, and about each damaged file.
+    var findings: [DoctorFinding] {
+        if let failure { return [DoctorFinding(.linkedComputers, .warning, failure)] }
+        let names = links.map { record in
+            let mute = record.activity?.isMuted == true ? " (muted)" : ""
+            return "\(SafeText(quoting: record.label))\(mute)"
+        }
+        let found = names.isEmpty ? "there are none" : names.joined(separator: ", ")
+        return [DoctorFinding(.linkedComputers, .fine, found)]
+            + damaged.map { DoctorFinding(.linkedComputers, .warning, $0) }
+    }
+
+    /// Asks the user's systemd for the state of the service.
+    func service(_ budget: TimeBudget) async throws -> DoctorFinding {
+        guard !links.isEmpty else {
+            return DoctorFinding(.linkService, .skipped, "not checked: no computer is linked")
+        }
+        guard let address = SessionBus.address(ProcessEnvironment.variables) else {
+            return DoctorFinding(.linkService, .skipped, "not checked: there is no session bus")
+        }
+        return try await DoctorFinding.within(budget, .linkService, orElse: .warning) {
+            do throws(BusError) {
+                return Self.finding(try await Self.state(on: address))
+            } catch .cancelled {
+                throw CancellationError()
+            } catch {
+                return DoctorFinding(.linkService, .skipped, "not checked: systemd does not manage this session")
+            }
+        }
+    }
+
+    private static func finding(_ state: String) -> DoctorFinding {
+        if ["active", "activating", "reloading"].contains(state) {
+            return DoctorFinding(.linkService, .fine, "\(unit) is \(state)")
+        }
+        return DoctorFinding(
+            .linkService,
+            .warning,
+            "\(unit) is \(state), so linked computers can't reach this device",
+            remedy: state == "failed"
+                ? "see journalctl --user -u \(unit)" : "run: systemctl --user enable --now \(unit)"
+        )
+    }
+
+    /// Returns the active state of the service, such as `active` or `inactive`.
+    private static func state(on address: BusAddress) async throws(BusError) -> String {
+        let connection = try await BusConnection.connect(to: address)
+        return try await withCleanup {
+            await connection.close()
+        } of: { () throws(BusError) in
+            let reply = try await connection.call(
+                manager.name,
+                manager.path,
+                "\(manager.name).Manager",
+                "LoadUnit",
+                [.string("\(unit).service")]
+            )
+            guard case .objectPath(let path)? = reply.first else { throw .malformed("no unit") }
+            let state = try await connection.call(
+                manager.name,
+                path,
+                BusNames.properties,
+                "Get",
+                [.string("\(manager.name).Unit"), .string("ActiveState")]
+            )
+            guard case .variant(.string(let text))? = state.first else { throw .malformed("no state") }
+            return text
+        }
+    }
+}

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A page on this machine, for browsers."""
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class PageServer:
+    """Serves a file as the only page, over TLS if there is a context. `port` 0 is one that the system chooses."""
+
+    def __init__(self, page, port=0, context=None):
+        class Handler(PageHandler):
+            path_of_page = page
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        if context:
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        self._thread.start()
+        self.port = self._server.server_port
+
+    def stop(self):
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+        return []
+
+
+class PageHandler(BaseHTTPRequestHandler):
+    path_of_page = None
+
+    def do_GET(self):
+        if self.path != "/":
+            self.send_error(404)
+            return
+        page = self.path_of_page.read_bytes()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(page)))
+        self.end_headers()
+        self.wfile.write(page)
+
+    def log_message(self, format, *arguments):
+        pass
