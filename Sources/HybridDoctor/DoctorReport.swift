@@ -35,6 +35,8 @@ package enum DoctorCheck: String, Sendable {
     case vault
     case vaultPIN = "vault-pin"
     case vaultSlots = "vault-slots"
+    case tpm
+    case tpmLockout = "tpm-lockout"
     case vaultPermissions = "vault-permissions"
     case syncConflicts = "sync-conflicts"
     case linkedComputers = "linked-computers"

@@ -62,6 +62,7 @@ struct AuthDoctorTests {
                 report.checks.map(\.check) == [
                     "system-bus", "bluetooth-service", "adapter", "advertising", "own-advert", "proxy", "relay",
                     "clock", "pinentry", "vault", "vault-permissions", "vault-pin", "vault-slots", "sync-conflicts",
+                    "tpm", "tpm-lockout",
                     "linked-computers", "link-service", "notifications",
                 ]
             )

@@ -48,7 +48,10 @@ struct Doctor: AsyncParsableCommand {
         flags.set(AuthSettings.cacert, options.cacert)
         let settings = try AuthSettings.resolve(flags)
         let domain = try AuthSettings.domain(settings)
-        let location = try VaultLocation(path: try settings.value(AuthSettings.vault))
+        let location = try VaultLocation(
+            path: try settings.value(AuthSettings.vault),
+            tpm: try settings.value(AuthSettings.tpm)
+        )
         let program = try settings.value(AuthSettings.pinentry)
         let certificates = try settings.value(AuthSettings.cacert)
         try await options.run { run in
@@ -74,11 +77,13 @@ struct Doctor: AsyncParsableCommand {
             // All run at the same time, but are reported in the order of a ceremony.
             async let relayFindings = relays.run()
             async let promptFinding = prompts.pinentry()
+            async let tpmFindings = TPMChecks.run(location, run.budget)
             async let serviceFindings = [links.service(run.budget), prompts.notifications()]
             let isVirtual = try await bluetooth.run()
             for finding in try await relayFindings + Self.relayChoice(domain, settings) { run.record(finding) }
             run.record(try await promptFinding)
             for finding in VaultChecks.run(location, isVirtual: isVirtual) { run.record(finding) }
+            for finding in try await tpmFindings { run.record(finding) }
             for finding in links.findings { run.record(finding) }
             for finding in try await serviceFindings { run.record(finding) }
             return isVirtual
