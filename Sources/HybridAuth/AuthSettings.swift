@@ -36,10 +36,18 @@ enum AuthSettings {
         help: "Ask whether to link a device that offers it, so that it needs no code next time."
     )
 
+    static let fingerAfterSuspend = Setting(
+        "finger-after-suspend",
+        .boolean,
+        default: "no",
+        help: "Let a fingerprint replace the PIN also after a suspend."
+    )
+
     static let resolver = ConfigurationResolver(
         [
             AnySetting(tunnelDomain), AnySetting(vault), AnySetting(pinentry), AnySetting(tunnelTokenFile),
             AnySetting(cacert), AnySetting(bleChannel), AnySetting(localServices), AnySetting(askToLink),
+            AnySetting(fingerAfterSuspend),
         ],
         ignoredVariables: [
             "HYBRID_LAB_*", "HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS", "HYBRID_BIN", "HYBRID_PROMPT",

@@ -15,7 +15,7 @@ struct HybridAuth: AsyncParsableCommand {
         version: ProductVersion.text,
         subcommands: [
             Scan.self, Listen.self, LinksCommand.self, Setup.self, VaultCommand.self, PasskeysCommand.self,
-            ExportCommand.self, ImportCommand.self, CheckConfig<AuthSettingsCheck>.self,
+            ExportCommand.self, ImportCommand.self, AgentCommand.self, CheckConfig<AuthSettingsCheck>.self,
         ]
     )
 

@@ -17,6 +17,7 @@ struct VaultCommand: AsyncParsableCommand {
         subcommands: [
             VaultInit.self, VaultStatusCommand.self, VaultChangePIN.self, VaultAddPassphrase.self,
             VaultRecoveryCode.self, VaultBackupCommand.self, VaultRestore.self, VaultRekey.self, VaultAccept.self,
+            VaultFingerCommand.self,
         ]
     )
 }
