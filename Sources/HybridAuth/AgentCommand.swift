@@ -2,6 +2,7 @@
 
 internal import ArgumentParser
 internal import HybridCommandSupport
+internal import HybridPrimitives
 internal import HybridVaultAgent
 
 /// `hybrid-auth agent`: holds vault keys for fingerprints.

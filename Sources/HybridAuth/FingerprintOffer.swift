@@ -3,6 +3,7 @@
 internal import HybridAuthenticator
 internal import HybridCommandSupport
 internal import HybridPinentry
+internal import HybridPrimitives
 internal import HybridThreads
 internal import HybridVault
 internal import HybridVaultAgent
