@@ -157,6 +157,10 @@ let libraries: [Target] = [
         ]
     ),
     library(
+        "HybridVaultAgent",
+        ["HybridPrimitives", "HybridThreads", "HybridSystemBus", "HybridAuthenticator", "HybridCommandSupport"]
+    ),
+    library(
         "HybridRelayCore",
         [
             "HybridThreads", "HybridPrimitives", "HybridCaBLE", "CHybridLinux", crypto, nio("NIOCore"),
@@ -237,7 +241,8 @@ let executables: [Target] = [
             "HybridPrimitives", "HybridCaBLE", "HybridCTAP", "HybridSSHAgent", "HybridQRScanning",
             "HybridDesktopPortal", "HybridBLEAdvert",
             "HybridDataChannel", "HybridAuthenticator", "HybridVault",
-            "HybridPinentry", "HybridSession", "HybridPhoneLinks", "HybridRelayCheck", "HybridCommandSupport",
+            "HybridPinentry", "HybridSession", "HybridPhoneLinks", "HybridVaultAgent", "HybridRelayCheck",
+            "HybridCommandSupport", "HybridThreads",
         ]
     ),
     executable(
@@ -334,6 +339,13 @@ let testTargets: [Target] = [
             "HybridPrimitives", "HybridThreads", "HybridPhoneLinks", "HybridSession", "HybridCaBLE",
             "HybridCommandSupport", "HybridDataChannel", "HybridSystemBus", "HybridVirtualBlueZ", "HybridRelayCore",
             "IntegrationTestSupport", "TestSupport", nio("NIOCore"),
+        ]
+    ),
+    tests(
+        "VaultAgentTests",
+        [
+            "HybridPrimitives", "HybridThreads", "HybridVaultAgent", "HybridAuthenticator", "HybridCommandSupport",
+            "HybridSystemBus", "HybridVirtualBlueZ", "TestSupport",
         ]
     ),
     tests(

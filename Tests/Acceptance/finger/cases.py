@@ -17,6 +17,13 @@ def _prompts(dialogues):
     return [any(question.startswith("GETPIN") for question in talk.questions) for talk in dialogues].count(True)
 
 
+def _touch(env, *commands):
+    """Asks the agent for a key, and queues commands of the sensor."""
+    request = env.agent.release(env.vault_id)
+    env.sensor.commands(*commands)
+    return request
+
+
 def sign_in(env):
     """A PIN creates the passkey; then one finger for each of two sign-ins, and the PIN is offered at the same time."""
     env.ready()
@@ -41,12 +48,11 @@ def match(env):
     env.ready()
     keys = set()
     for _ in range(2):
-        env.sensor.commands(*OWN)
-        key, progress = env.agent.release(env.vault_id).key()
+        key, progress = _touch(env, *OWN).key()
         must(progress == [WAITING], f"expected one attempt; found {progress}")
         keys.add(key)
     must(len(keys) == 1, "expected the same key")
-    request = env.agent.release(env.vault_id).waits()
+    request = _touch(env, "SLEEP 5000").waits()
     request.close()
     env.waiting.until("the device to be released", env.sensor.is_free, 60)
 
@@ -54,11 +60,9 @@ def match(env):
 def misses(env):
     """Three fingers that do not match: the PIN is needed; a match before the third resets the count."""
     env.ready()
-    env.sensor.commands(*OTHER, *OTHER, *OWN)
-    _, progress = env.agent.release(env.vault_id).key()
+    _, progress = _touch(env, *OTHER, *OTHER, *OWN).key()
     must(progress.count(MISS) == 2, f"expected two misses; found {progress}")
-    env.sensor.commands(*OTHER, *OTHER, *OTHER)
-    must(env.agent.refused(env.vault_id) == "misses", "expected the third miss to end the request")
+    must(_touch(env, *OTHER, *OTHER, *OTHER).failure() == "misses", "expected the third miss to end the request")
     must(env.agent.refused(env.vault_id) == "misses" and env.agent.status()[0] == [], "expected no key")
     env.sign_in("no")
     env.waiting.until("the PIN to restore the key", lambda: env.agent.status() == ([env.vault_id], 0), 60)
@@ -69,21 +73,18 @@ def misses(env):
 def misses_add_up(env):
     """Misses of several requests count together."""
     env.ready()
-    env.sensor.commands(*OTHER, "SLEEP 5000")
-    request = env.agent.release(env.vault_id).waits()
+    request = _touch(env, *OTHER, "SLEEP 5000").waits()
     env.waiting.until("a miss", lambda: env.agent.status()[1] == 1, 60)
     request.close()
     env.waiting.until("the device to be released", env.sensor.is_free, 60)
     env.sensor.start()
-    env.sensor.commands(*OTHER, *OTHER, *OWN)
-    must(env.agent.refused(env.vault_id) == "misses", "expected the third miss to end the request")
+    must(_touch(env, *OTHER, *OTHER, *OWN).failure() == "misses", "expected the third miss to end the request")
 
 
 def retry(env):
     """A finger that is not read is no miss."""
     env.ready()
-    env.sensor.commands("SLEEP 100", "RETRY 1", *OWN)
-    _, progress = env.agent.release(env.vault_id).key()
+    _, progress = _touch(env, "SLEEP 100", "RETRY 1", *OWN).key()
     must(progress == [WAITING, RETRY], f"expected a retry; found {progress}")
     must(env.agent.status()[1] == 0, "expected no miss")
 
@@ -91,8 +92,7 @@ def retry(env):
 def unplugged(env):
     """The device disappears during a verification: a sentence, and the PIN."""
     env.ready()
-    env.sensor.commands("SLEEP 5000")
-    request = env.agent.release(env.vault_id).waits()
+    request = _touch(env, "SLEEP 5000").waits()
     env.sensor.commands("UNPLUG")
     failure = request.failure()
     must(failure in ("sensor failed", "disconnected"), f"expected a failure of the sensor; found {failure}")
@@ -107,22 +107,19 @@ def in_use(env):
     with env.sensor.user() as other:
         other.must("Claim", "s", ("",))
         must(env.agent.refused(env.vault_id) == "in use", "expected the device to be in use")
-    env.sensor.commands(*OWN)
-    env.agent.release(env.vault_id).key()
+    _touch(env, *OWN).key()
 
 
 def finger_added(env):
     """A finger is enrolled behind the user's back: the PIN is needed until the user enables fingerprints again."""
     env.ready()
     env.sensor.enroll("left-thumb", "thief")
-    env.sensor.commands("SLEEP 100", "SCAN thief")
     must(env.agent.refused(env.vault_id) == "fingers changed", "expected no finger to match")
     must(env.agent.status()[0] == [], "expected no key")
     said, _ = env.sign_in("no")
     must("the enrolled fingers have changed" in said and env.agent.status()[0] == [], f"expected a warning; found {said}")
     env.ready()
-    env.sensor.commands("SLEEP 100", "SCAN thief")
-    env.agent.release(env.vault_id).key()
+    _touch(env, "SLEEP 100", "SCAN thief").key()
     with env.sensor.user() as user:
         user.must("Claim", "s", ("",))
         user.must("DeleteEnrolledFinger", "s", ("left-thumb",))
@@ -142,12 +139,10 @@ def record_forged(env):
 def cancelled(env):
     """The client of the agent leaves, or the agent is stopped: the device is released."""
     env.ready()
-    env.sensor.commands("SLEEP 20000")
-    env.agent.release(env.vault_id).waits().close()
+    _touch(env, "SLEEP 20000").waits().close()
     env.waiting.until("the device to be released", env.sensor.is_free, 60)
     env.sensor.start()
-    env.sensor.commands("SLEEP 20000")
-    env.agent.release(env.vault_id).waits()
+    _touch(env, "SLEEP 20000").waits()
     must(env.agent.stop() == [] and env.sensor.is_free(), "expected the device to be released at the end")
     env.agent.start()
 
@@ -155,8 +150,7 @@ def cancelled(env):
 def busy(env):
     """One request waits for a finger at a time."""
     env.ready()
-    env.sensor.commands("SLEEP 5000")
-    first = env.agent.release(env.vault_id).waits()
+    first = _touch(env, "SLEEP 5000").waits()
     must(env.agent.refused(env.vault_id) == "busy", "expected a second request to be refused")
     first.close()
 
@@ -168,8 +162,7 @@ def restarted(env):
     must(env.agent.refused(env.vault_id) == "PIN first", "expected no key")
     _, talks = env.sign_in("yes")
     must(INVITATION not in talks[0].description, "expected no invitation")
-    env.sensor.commands(*OWN)
-    env.agent.release(env.vault_id).key()
+    _touch(env, *OWN).key()
 
 
 def without_agent(env):
@@ -208,8 +201,7 @@ def denied(env):
 def forged(env):
     """A match that another program sends to the agent does not count."""
     env.ready()
-    env.sensor.commands("SLEEP 3000", "SCAN other")
-    request = env.agent.release(env.vault_id).waits()
+    request = _touch(env, "SLEEP 3000", "SCAN other").waits()
     with env.sensor.user() as thief:
         names = thief.bus.send_and_get_reply(message_bus.ListNames()).body[0]
         for name in names:

@@ -43,11 +43,6 @@ class Sensor:
                 DBUS_SYSTEM_BUS_ADDRESS=self._env.radio.address, FP_VIRTUAL_DEVICE=str(self._socket),
                 STATE_DIRECTORY=str(self._state)))
         self._env.waiting.until("fprintd to own its name", self._is_owned, LIMIT)
-        # By default, the virtual device takes commands only while it is claimed.
-        with self.user() as user:
-            user.must("Claim", "s", ("",))
-            self.commands("SET_KEEP_ALIVE 1")
-            user.must("Release")
 
     def _is_owned(self):
         must(self._fprintd.status is None, f"fprintd {self._fprintd.ending}: {self._fprintd.said()[-500:]}")
@@ -55,14 +50,26 @@ class Sensor:
             return bus.send_and_get_reply(message_bus.NameHasOwner(NAME)).body[0]
 
     def commands(self, *texts):
-        """Queues commands of the virtual device, one per connection."""
+        """Queues commands of the virtual device, one per connection, once the device is claimed.
+
+        A verification without a command fails after half a second.
+        """
         for text in texts:
-            with socket.socket(socket.AF_UNIX) as connection:
+            connection = self._env.waiting.until("the device to be claimed", self._connect, LIMIT, pause=0.001)
+            with connection:
                 connection.settimeout(LIMIT)
-                connection.connect(str(self._socket))
                 connection.sendall(text.encode())
                 connection.shutdown(socket.SHUT_WR)
                 connection.recv(4096)
+
+    def _connect(self):
+        connection = socket.socket(socket.AF_UNIX)
+        try:
+            connection.connect(str(self._socket))
+        except OSError:
+            connection.close()
+            return None
+        return connection
 
     def user(self):
         return SensorUser(self._env)
