@@ -41,6 +41,7 @@ class FingerEnvironment(TestEnvironment):
         self.sensor.enroll(FINGER, "own")
         self.vault("init")
         self.vault_id = bytes.fromhex(json.loads(self.vault("status", "--json"))["id"])
+        self.sign_in("no", create=True)
 
     def number(self):
         self._number += 1
