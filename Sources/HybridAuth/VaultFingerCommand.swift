@@ -54,7 +54,9 @@ struct VaultFingerEnable: AsyncParsableCommand {
                 if !isAllowed { try options.location.open().forbidFingerprint() }
                 throw CommandFailure(failure)
             }
-            report("a fingerprint replaces the PIN of this vault from now on: \(sensor.fingers.joined(separator: ", "))")
+            report(
+                "a fingerprint replaces the PIN of this vault from now on: \(sensor.fingers.joined(separator: ", "))"
+            )
             report("it guards against other people at this computer, not against programs of this user")
         }
     }

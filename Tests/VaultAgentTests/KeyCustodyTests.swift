@@ -126,7 +126,9 @@ struct KeyCustodyTests {
 
     @Test(
         "Other fingers than recorded need the PIN",
-        arguments: [["left-thumb"], ["left-thumb", "right-index-finger", "right-thumb"], ["left-thumb", "right-thumb"]]
+        arguments: [
+            ["left-thumb"], ["left-thumb", "right-index-finger", "right-thumb"], ["left-thumb", "right-thumb"],
+        ]
     )
     func fingers(enrolled: [String]) throws {
         var custody = try custody()

@@ -19,7 +19,8 @@ final class LockedMemory: SecretMaterial, @unchecked Sendable {
         guard bytes.count <= size,
             let start = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), start != MAP_FAILED
         else { throw .memoryNotLocked }
-        guard mlock(start, size) == 0, madvise(start, size, MADV_DONTDUMP) == 0, madvise(start, size, MADV_DONTFORK) == 0
+        guard mlock(start, size) == 0, madvise(start, size, MADV_DONTDUMP) == 0,
+            madvise(start, size, MADV_DONTFORK) == 0
         else {
             munmap(start, size)
             throw .memoryNotLocked

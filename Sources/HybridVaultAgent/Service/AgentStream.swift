@@ -22,7 +22,8 @@ struct AgentStream: Sendable {
         return try read(length, before: deadline)
     }
 
-    private func read(_ count: Int, before deadline: ContinuousClock.Instant) throws(FingerprintFailure) -> SecretBytes {
+    private func read(_ count: Int, before deadline: ContinuousClock.Instant) throws(FingerprintFailure) -> SecretBytes
+    {
         let bytes = SecretBytes(count: count)
         var filled = 0
         while filled < count {

@@ -126,7 +126,10 @@ package final class VaultAgent: Sendable {
         stream.send(reply.frame)
     }
 
-    private func answer(_ request: AgentRequest, over stream: AgentStream) async throws(FingerprintFailure) -> AgentReply {
+    private func answer(
+        _ request: AgentRequest,
+        over stream: AgentStream
+    ) async throws(FingerprintFailure) -> AgentReply {
         switch request {
         case .status:
             return custody.withLock { custody in
