@@ -173,13 +173,13 @@ _hybrid-auth() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    scan|listen|links|setup|vault|passkeys|export|import|check-config|help)
+    scan|listen|links|setup|vault|passkeys|export|import|agent|check-config|help)
         # Offer subcommand argument completions
         "_hybrid-auth_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'scan listen links setup vault passkeys export import check-config help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'scan listen links setup vault passkeys export import agent check-config help' -- "${cur}"))
         ;;
     esac
 }
@@ -369,13 +369,13 @@ _hybrid-auth_vault() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    init|status|change-pin|add-passphrase|recovery-code|backup|restore|rekey|accept)
+    init|status|change-pin|add-passphrase|recovery-code|backup|restore|rekey|accept|finger)
         # Offer subcommand argument completions
         "_hybrid-auth_vault_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'init status change-pin add-passphrase recovery-code backup restore rekey accept' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'init status change-pin add-passphrase recovery-code backup restore rekey accept finger' -- "${cur}"))
         ;;
     esac
 }
@@ -539,6 +539,77 @@ _hybrid-auth_vault_accept() {
     esac
 }
 
+_hybrid-auth_vault_finger() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __hybrid-auth_offer_flags_options 0
+
+    # Offer subcommand / subcommand argument completions
+    local -r subcommand="${unparsed_words[0]}"
+    unset 'unparsed_words[0]'
+    unparsed_words=("${unparsed_words[@]}")
+    case "${subcommand}" in
+    enable|disable|status)
+        # Offer subcommand argument completions
+        "_hybrid-auth_vault_finger_${subcommand}"
+        ;;
+    *)
+        # Offer subcommand completions
+        COMPREPLY+=($(compgen -W 'enable disable status' -- "${cur}"))
+        ;;
+    esac
+}
+
+_hybrid-auth_vault_finger_enable() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=(--vault --pinentry)
+    __hybrid-auth_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--vault')
+        return
+        ;;
+    '--pinentry')
+        return
+        ;;
+    esac
+}
+
+_hybrid-auth_vault_finger_disable() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=(--vault)
+    __hybrid-auth_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--vault')
+        return
+        ;;
+    esac
+}
+
+_hybrid-auth_vault_finger_status() {
+    repeating_flags=()
+    non_repeating_flags=(--json --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--vault)
+    __hybrid-auth_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--vault')
+        return
+        ;;
+    esac
+}
+
 _hybrid-auth_passkeys() {
     repeating_flags=()
     non_repeating_flags=(--version -h --help)
@@ -689,6 +760,21 @@ _hybrid-auth_import() {
         return
         ;;
     '--pinentry')
+        return
+        ;;
+    esac
+}
+
+_hybrid-auth_agent() {
+    repeating_flags=()
+    non_repeating_flags=(--finger-after-suspend --no-finger-after-suspend --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--socket)
+    __hybrid-auth_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--socket')
         return
         ;;
     esac
