@@ -106,6 +106,7 @@ let modules: [Target] = [
         ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridAuthenticator", "HybridThreads", crypto, cryptoExtras]
     ),
     module("HybridPinentry", ["HybridPrimitives"]),
+    module("HybridVaultAgent", ["HybridPrimitives", "HybridAuthenticator"]),
     module("HybridPromptModel", ["HybridPrimitives"]),
     module(
         "HybridRelayCore",
@@ -131,7 +132,8 @@ let package = Package(
                 "HybridWebAuthn", "HybridQRScanning",
                 "HybridSystemBus",
                 "HybridBLEAdvert", "HybridDataChannel", "HybridLocalPage",
-                "HybridAuthenticator", "HybridVault", "HybridPinentry", "HybridPromptModel", "HybridRelayCore", crypto,
+                "HybridAuthenticator", "HybridVault", "HybridVaultAgent", "HybridPinentry", "HybridPromptModel",
+                "HybridRelayCore", crypto,
                 cryptoExtras,
                 logging, nio("NIOCore"),
                 nio("NIOEmbedded"), nio("NIOHTTP1"), nio("NIOWebSocket"),

@@ -14,14 +14,7 @@ package struct FingerprintSensor: Sendable {
     static let deviceInterface = "net.reactivated.Fprint.Device"
 
     /// Progress of a verification.
-    package enum Event: UInt8, Sendable {
-        /// The sensor waits for a finger.
-        case waiting = 1
-        /// The finger was not read; the user presents it again.
-        case retry = 2
-        /// The finger does not match.
-        case miss = 3
-    }
+    package typealias Event = FingerprintEvent
 
     private let connection: BusConnection
     /// The unique name of fprintd.

@@ -58,3 +58,13 @@ struct Verification: Equatable, Sendable {
         }
     }
 }
+
+/// Progress of a verification; the raw values are part of the agent's protocol.
+package enum FingerprintEvent: UInt8, Sendable {
+    /// The sensor waits for a finger.
+    case waiting = 1
+    /// The finger was not read; the user presents it again.
+    case retry = 2
+    /// The finger does not match.
+    case miss = 3
+}

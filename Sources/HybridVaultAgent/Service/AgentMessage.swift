@@ -151,7 +151,7 @@ enum AgentReply: Sendable {
     /// The vault key.
     case key(StoreKey)
     /// Progress of a verification.
-    case progress(FingerprintSensor.Event)
+    case progress(FingerprintEvent)
     /// The state.
     case status(VaultAgentStatus)
     /// A failure.
@@ -179,7 +179,7 @@ enum AgentReply: Sendable {
             guard let key = StoreKey(bytes: body) else { return nil }
             self = .key(key)
         case .progress:
-            guard body.count == 1, let event = FingerprintSensor.Event(rawValue: body[0]) else { return nil }
+            guard body.count == 1, let event = FingerprintEvent(rawValue: body[0]) else { return nil }
             self = .progress(event)
         case .status:
             guard let status = Self.status(body) else { return nil }

@@ -98,7 +98,7 @@ def unplugged(env):
     must(failure in ("sensor failed", "disconnected"), f"expected a failure of the sensor; found {failure}")
     must(env.agent.refused(env.vault_id) == "no device", "expected no device")
     said, talks = env.sign_in("yes")
-    must("finds no fingerprint sensor" in said and _prompts(talks) == 2, f"expected the PIN; found {said}")
+    must("finds no fingerprint sensor" in said and _prompts(talks) >= 1, f"expected the PIN; found {said}")
 
 
 def in_use(env):
