@@ -17,15 +17,15 @@ struct AgentMessageTests {
     }
 
     /// Type and body of a frame, whose length is checked.
-    private func message(_ frame: UnsafeMutableRawBufferPointer) -> [UInt8] {
-        let bytes = Array(frame)
+    private func message(_ frame: SecretBytes) -> [UInt8] {
+        let bytes = withExtendedLifetime(frame) { Array($0.memory) }
         #expect(Int(bytes[0]) << 8 | Int(bytes[1]) == bytes.count - 2)
         return Array(bytes.dropFirst(2))
     }
 
     private func hold(_ fingers: [String]) -> [UInt8] {
         let frame = key.withUnsafeBytes { AgentRequest.holdFrame(vault, key: $0, isTest: true, fingers: fingers) }
-        return message(frame.memory)
+        return message(frame)
     }
 
     private func request(_ bytes: [UInt8]) throws -> AgentRequest {
@@ -41,7 +41,7 @@ struct AgentMessageTests {
         }
         #expect(id == vault && isTest && fingers == ["left-thumb", "right-thumb"])
         #expect(held.withUnsafeBytes { Array($0) } == Array(UInt8(100)..<132))
-        guard case .release(vault) = try request(message(AgentRequest.frame(.release, vault).memory)) else {
+        guard case .release(vault) = try request(message(AgentRequest.frame(.release, vault))) else {
             Issue.record("another request")
             return
         }
@@ -49,7 +49,7 @@ struct AgentMessageTests {
 
     @Test("Truncated and extended requests are refused")
     func truncated() throws {
-        for bytes in [hold(["left-thumb"]), message(AgentRequest.frame(.forget, vault).memory)] {
+        for bytes in [hold(["left-thumb"]), message(AgentRequest.frame(.forget, vault))] {
             for length in 0..<bytes.count {
                 #expect(throws: FingerprintFailure.malformed) { try request(Array(bytes.prefix(length))) }
             }
@@ -72,9 +72,9 @@ struct AgentMessageTests {
             .done, .key(key), .progress(.waiting), .progress(.miss), .status(status), .failed(.suspended),
         ]
         for reply in replies {
-            let bytes = message(reply.frame.memory)
+            let bytes = message(reply.frame)
             let read = try #require(bytes.withUnsafeBytes { AgentReply($0) })
-            #expect(message(read.frame.memory) == bytes)
+            #expect(message(read.frame) == bytes)
             for length in 0..<bytes.count {
                 #expect(Array(bytes.prefix(length)).withUnsafeBytes { AgentReply($0) } == nil)
             }

@@ -111,7 +111,7 @@ package struct VaultAgentClient: Sendable {
     ) throws(FingerprintFailure) -> AgentReply {
         while true {
             let bytes = try stream.read(before: deadline)
-            switch AgentReply(UnsafeRawBufferPointer(bytes.memory)) {
+            switch withExtendedLifetime(bytes, { AgentReply(UnsafeRawBufferPointer($0.memory)) }) {
             case .progress(let event): report(event)
             case .failed(let failure): throw failure
             case nil: throw .malformed

@@ -117,7 +117,9 @@ package final class VaultAgent: Sendable {
         do throws(FingerprintFailure) {
             let request = try await DedicatedThread.run { () throws(FingerprintFailure) in
                 let bytes = try stream.read(before: .now + Self.requestTimeout)
-                return try AgentRequest(UnsafeRawBufferPointer(bytes.memory))
+                return try withExtendedLifetime(bytes) { bytes throws(FingerprintFailure) in
+                    try AgentRequest(UnsafeRawBufferPointer(bytes.memory))
+                }
             }
             reply = try await answer(request, over: stream)
         } catch {

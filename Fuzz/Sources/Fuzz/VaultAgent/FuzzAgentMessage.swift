@@ -29,7 +29,7 @@ private func request(_ message: [UInt8]) throws -> Bool {
         try invariant(FingerList.isValid(fingers), "lists of fingers are valid")
         frame = key.withUnsafeBytes { AgentRequest.holdFrame(vault, key: $0, isTest: isTest, fingers: fingers) }
     }
-    try invariant(Array(frame.memory.dropFirst(AgentFrame.headerLength)) == message, "a request has one encoding")
+    try invariant(body(of: frame) == message, "a request has one encoding")
     return true
 }
 
@@ -37,6 +37,11 @@ private func reply(_ message: [UInt8]) throws -> Bool {
     guard let read = message.withUnsafeBytes({ AgentReply($0) }) else { return false }
     if case .status(let status) = read, status.held.count > KeyCustody.maximumKeys { return true }
     let frame = read.frame
-    try invariant(Array(frame.memory.dropFirst(AgentFrame.headerLength)) == message, "a reply has one encoding")
+    try invariant(body(of: frame) == message, "a reply has one encoding")
     return true
+}
+
+/// Returns type and body of a frame.
+private func body(of frame: SecretBytes) -> [UInt8] {
+    withExtendedLifetime(frame) { Array($0.memory.dropFirst(AgentFrame.headerLength)) }
 }
