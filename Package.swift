@@ -182,6 +182,10 @@ let libraries: [Target] = [
         ]
     ),
     library(
+        "HybridVaultAgent",
+        ["HybridPrimitives", "HybridThreads", "HybridSystemBus", "HybridAuthenticator", "HybridCommandSupport"]
+    ),
+    library(
         "HybridRelayCore",
         [
             "HybridThreads", "HybridPrimitives", "HybridCaBLE", "CHybridLinux", crypto, nio("NIOCore"),
@@ -262,8 +266,8 @@ let executables: [Target] = [
             "HybridPrimitives", "HybridThreads", "HybridCaBLE", "HybridCTAP", "HybridSSHAgent", "HybridQRScanning",
             "HybridSystemBus", "HybridDesktopPortal", "HybridBLEAdvert",
             "HybridDataChannel", "HybridAuthenticator", "HybridTPM", "HybridVault",
-            "HybridPinentry", "HybridSession", "HybridDoctor", "HybridPhoneLinks", "HybridRelayCheck",
-            "HybridCommandSupport",
+            "HybridPinentry", "HybridSession", "HybridDoctor", "HybridPhoneLinks", "HybridVaultAgent",
+            "HybridRelayCheck", "HybridCommandSupport",
         ]
     ),
     executable(
@@ -370,6 +374,13 @@ let testTargets: [Target] = [
             "HybridPrimitives", "HybridThreads", "HybridPhoneLinks", "HybridSession", "HybridCaBLE",
             "HybridCommandSupport", "HybridDataChannel", "HybridSystemBus", "HybridVirtualBlueZ", "HybridRelayCore",
             "IntegrationTestSupport", "TestSupport", nio("NIOCore"),
+        ]
+    ),
+    tests(
+        "VaultAgentTests",
+        [
+            "HybridPrimitives", "HybridThreads", "HybridVaultAgent", "HybridAuthenticator", "HybridCommandSupport",
+            "HybridSystemBus", "HybridVirtualBlueZ", "TestSupport",
         ]
     ),
     tests(

@@ -118,6 +118,7 @@ let modules: [Target] = [
         ]
     ),
     module("HybridPinentry", ["HybridPrimitives"]),
+    module("HybridVaultAgent", ["HybridPrimitives", "HybridAuthenticator"]),
     module("HybridPromptModel", ["HybridPrimitives"]),
     module(
         "HybridRelayCore",
@@ -143,7 +144,8 @@ let package = Package(
                 "HybridDeflate", "HybridWebAuthn", "HybridRelyingParty", "HybridQRScanning",
                 "HybridSystemBus",
                 "HybridBLEAdvert", "HybridDataChannel", "HybridLocalPage",
-                "HybridAuthenticator", "HybridTPM", "HybridVault", "HybridPinentry", "HybridPromptModel", "HybridRelayCore", crypto,
+                "HybridAuthenticator", "HybridTPM", "HybridVault", "HybridVaultAgent", "HybridPinentry",
+                "HybridPromptModel", "HybridRelayCore", crypto,
                 cryptoExtras,
                 logging, nio("NIOCore"),
                 nio("NIOEmbedded"), nio("NIOHTTP1"), nio("NIOWebSocket"),

@@ -54,11 +54,18 @@ enum AuthSettings {
         help: "The push service, if there are several: the last part of its name on the session bus."
     )
 
+    static let fingerAfterSuspend = Setting(
+        "finger-after-suspend",
+        .boolean,
+        default: "no",
+        help: "Let a fingerprint replace the PIN also after a suspend."
+    )
+
     static let resolver = ConfigurationResolver(
         [
             AnySetting(tunnelDomain), AnySetting(vault), AnySetting(pinentry), AnySetting(tunnelTokenFile),
             AnySetting(cacert), AnySetting(bleChannel), AnySetting(localServices), AnySetting(askToLink),
-            AnySetting(tpm), AnySetting(push), AnySetting(pushDistributor),
+            AnySetting(tpm), AnySetting(push), AnySetting(pushDistributor), AnySetting(fingerAfterSuspend),
         ],
         ignoredVariables: [
             "HYBRID_LAB_*", "HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS", "HYBRID_BIN", "HYBRID_PROMPT",

@@ -16,7 +16,8 @@ struct HybridAuth: AsyncParsableCommand {
         version: ProductVersion.text,
         subcommands: [
             Scan.self, Listen.self, LinksCommand.self, Setup.self, VaultCommand.self, PasskeysCommand.self,
-            ExportCommand.self, ImportCommand.self, Doctor.self, CheckConfig<AuthSettingsCheck>.self,
+            ExportCommand.self, ImportCommand.self, AgentCommand.self, Doctor.self,
+            CheckConfig<AuthSettingsCheck>.self,
         ]
     )
 

@@ -25,6 +25,8 @@ struct PinentryUser: UserInteraction {
     let virtualRadio: Bool
     /// The user's name for the linked computer that asks; `nil` if its code was scanned.
     var computer: String?
+    /// The fingerprint that may replace the PIN; `nil` if the user did not allow it.
+    var fingerprint: FingerprintOffer?
 
     private var warning: String {
         (virtualRadio ? "\n\nVIRTUAL RADIO: no proximity proof" : "")
@@ -52,21 +54,54 @@ struct PinentryUser: UserInteraction {
         throw CommandFailure("no PIN was chosen", status: .notPermitted)
     }
 
+    func verify(
+        for operation: RequestedOperation,
+        problem: PINProblem?
+    ) async throws(UserRefusal) -> UserVerification {
+        guard problem == nil, let fingerprint, await fingerprint.isReady else {
+            return .pin(try await askPIN(for: operation, problem: problem))
+        }
+        let description = description("\(question(operation))\n\n\(FingerprintOffer.invitation)", for: operation)
+        let answer = await fingerprint.race { () async throws(PinentryError) in
+            try await pinentry.getPIN(description: description, prompt: "PIN:")
+        }
+        switch answer {
+        case .finger(let key): return .key(key)
+        case .typed(let result):
+            let secret = try await ask { () async throws(PinentryError) in try result.get() }
+            if let pin = PIN(secret) { return .pin(pin) }
+            return .pin(try await askPIN(for: operation, complaint: Self.typePIN))
+        case .failed(let complaint): return .pin(try await askPIN(for: operation, complaint: complaint))
+        }
+    }
+
     func askPIN(for operation: RequestedOperation, problem: PINProblem?) async throws(UserRefusal) -> PIN {
+        let complaint: String? =
+            switch problem {
+            case .wrong(let attemptsLeft): "Wrong PIN; attempts left before a delay: \(attemptsLeft)"
+            case .keyReplaced: "The vault has another key now; type the PIN"
+            case nil: nil
+            }
+        return try await askPIN(for: operation, complaint: complaint)
+    }
+
+    private static let typePIN = "Type the PIN, or cancel"
+
+    private func question(_ operation: RequestedOperation) -> String {
         let made = age.map { ", with a code shown \(CodeAge.text($0)) ago" } ?? ""
         let asked = computer.map { "Asked by the linked computer\n\(SafeText(quoting: $0))\n" } ?? "Asked "
-        let question = "\(RequestText.question(operation))\n\(asked)\(transport.phrase)\(made)."
-        let description = description(question, for: operation)
-        var complaint: String?
-        if case .wrong(let attemptsLeft) = problem {
-            complaint = "Wrong PIN; attempts left before a delay: \(attemptsLeft)"
-        }
+        return "\(RequestText.question(operation))\n\(asked)\(transport.phrase)\(made)."
+    }
+
+    private func askPIN(for operation: RequestedOperation, complaint: String?) async throws(UserRefusal) -> PIN {
+        let description = description(question(operation), for: operation)
+        var complaint = complaint
         for _ in 0..<Authenticator.pinAttempts {
             let secret = try await ask { () async throws(PinentryError) in
                 try await pinentry.getPIN(description: description, prompt: "PIN:", error: complaint)
             }
             if let pin = PIN(secret) { return pin }
-            complaint = "Type the PIN, or cancel"
+            complaint = Self.typePIN
         }
         throw .declined
     }

@@ -41,12 +41,14 @@ struct ServedVault: Sendable {
         _ session: (Handlers) async throws -> AuthenticatorOutcome
     ) async throws {
         let location = try VaultLocation(path: path, tpm: tpm)
-        let store = ReportingVault(
-            vault: try await .openOrCreate(at: location, under: radio, asking: user, progress),
-            progress: progress
-        )
+        let vault = try await Vault.openOrCreate(at: location, under: radio, asking: user, progress)
+        let fingerprint = FingerprintOffer(vault, progress)
+        var user = user
+        user.fingerprint = fingerprint
+        let store = ReportingVault(vault: vault, fingerprint: fingerprint, progress: progress)
         let authenticator = Authenticator(store: store, user: user)
         let outcome = try await withCleanup {
+            await fingerprint?.finish()
             // The outcome of the last request belongs in the history, no matter how the session ended.
             await authenticator.sessionEnded()
             if await authenticator.keptReplaced {
@@ -86,12 +88,24 @@ struct ServedVault: Sendable {
 /// A vault that reports the files it ignores when it is unlocked.
 private struct ReportingVault: CredentialStore {
     let vault: Vault
+    let fingerprint: FingerprintOffer?
     let progress: ScanProgress
 
     func unlock(with pin: PIN) async throws(UnlockFailure) -> any UnlockedCredentialStore {
         let unlocked = try await vault.open(with: pin)
-        for line in unlocked.warnings.lines { progress.notify("vault-file-ignored", line) }
+        report(unlocked)
+        fingerprint?.hold(unlocked)
         return unlocked
+    }
+
+    func unlock(with key: StoreKey) async throws(UnlockFailure) -> any UnlockedCredentialStore {
+        let unlocked = try await vault.open(with: key)
+        report(unlocked)
+        return unlocked
+    }
+
+    private func report(_ unlocked: UnlockedVault) {
+        for line in unlocked.warnings.lines { progress.notify("vault-file-ignored", line) }
     }
 }
 

@@ -17,8 +17,8 @@ struct VaultCommand: AsyncParsableCommand {
         abstract: "Manage the vault that stores the passkeys.",
         subcommands: [
             VaultInit.self, VaultStatusCommand.self, VaultChangePIN.self, VaultAddPassphrase.self,
-            VaultRecoveryCode.self, VaultTPMCommand.self, VaultBackupCommand.self, VaultRestore.self, VaultRekey.self,
-            VaultAccept.self,
+            VaultRecoveryCode.self, VaultTPMCommand.self, VaultFingerCommand.self, VaultBackupCommand.self,
+            VaultRestore.self, VaultRekey.self, VaultAccept.self,
         ]
     )
 }

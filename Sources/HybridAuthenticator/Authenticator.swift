@@ -271,12 +271,19 @@ extension Authenticator {
             // A PIN is useless if the prompt that must follow it cannot be shown.
             guard shownPrompts + 2 <= Self.maximumPrompts else { throw .tooManyRequests }
             let current = problem
-            let pin = try await prompt { () async throws(UserRefusal) in
-                try await self.user.askPIN(for: operation, problem: current)
+            let verification = try await prompt { () async throws(UserRefusal) in
+                try await self.user.verify(for: operation, problem: current)
             }
             do throws(UnlockFailure) {
-                return try await store.unlock(with: pin)
+                switch verification {
+                case .pin(let pin): return try await store.unlock(with: pin)
+                case .key(let key): return try await store.unlock(with: key)
+                }
             } catch {
+                guard !error.needsPIN else {
+                    problem = .keyReplaced
+                    continue
+                }
                 guard let attemptsLeft = error.attemptsLeft else { throw AuthenticatorFailure(error) }
                 // No PIN is tried until the wait is over, so asking again is useless.
                 guard attemptsLeft > 0 else { throw .wrongPIN }

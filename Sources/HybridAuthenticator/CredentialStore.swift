@@ -13,6 +13,18 @@ public protocol CredentialStore: Sendable {
     ///
     /// - Throws: ``UnlockFailure`` if the PIN is wrong or was not tried.
     func unlock(with pin: PIN) async throws(UnlockFailure) -> any UnlockedCredentialStore
+
+    /// Unlocks the store with its key, which another verification of the user has released.
+    ///
+    /// - Throws: ``UnlockFailure``; ``UnlockFailure/keyReplaced`` if only the PIN opens the store now.
+    func unlock(with key: StoreKey) async throws(UnlockFailure) -> any UnlockedCredentialStore
+}
+
+extension CredentialStore {
+    /// Requires the PIN: a store that releases its key to no service opens with the PIN alone.
+    public func unlock(with key: StoreKey) async throws(UnlockFailure) -> any UnlockedCredentialStore {
+        throw .keyReplaced
+    }
 }
 
 /// A store that a verified user has unlocked for one request.
@@ -49,6 +61,8 @@ public struct UnlockFailure: Error, Equatable, Sendable {
     public private(set) var attemptsLeft: Int?
     /// Seconds until a PIN may be tried again; `nil` if the store imposes no wait.
     public private(set) var waitSeconds: Int?
+    /// True if the key of another verification does not open the store, but the PIN may.
+    public private(set) var needsPIN = false
     /// Cause and remedy for the user.
     public let sentence: String
     /// The store's own error, if it has one; `==` ignores it.
@@ -64,6 +78,9 @@ public struct UnlockFailure: Error, Equatable, Sendable {
         UnlockFailure(waitSeconds: seconds, sentence: "the PIN was wrong too often; try again in \(seconds) seconds")
     }
 
+    /// A released key that is not the store's, or not any more; the PIN is needed.
+    public static let keyReplaced = UnlockFailure(needsPIN: true, sentence: "the key has changed; type the PIN")
+
     /// A store that cannot be used.
     public static func unusable(_ sentence: String, underlying: (any Error)? = nil) -> UnlockFailure {
         UnlockFailure(sentence: sentence, underlying: underlying)
@@ -72,6 +89,7 @@ public struct UnlockFailure: Error, Equatable, Sendable {
     /// Compares everything but ``underlying``.
     public static func == (left: UnlockFailure, right: UnlockFailure) -> Bool {
         left.attemptsLeft == right.attemptsLeft && left.waitSeconds == right.waitSeconds
+            && left.needsPIN == right.needsPIN
             && left.sentence == right.sentence
     }
 }

@@ -11,6 +11,10 @@ public protocol UserInteraction: Sendable {
     /// Asks for the PIN; `problem` is the reason for asking again, if any.
     func askPIN(for operation: RequestedOperation, problem: PINProblem?) async throws(UserRefusal) -> PIN
 
+    /// Verifies the user, with the PIN or in another way that releases the store's key; `problem` is the reason for
+    /// asking again, if any.
+    func verify(for operation: RequestedOperation, problem: PINProblem?) async throws(UserRefusal) -> UserVerification
+
     /// Asks for consent to create a passkey.
     ///
     /// - Parameters:
@@ -35,8 +39,20 @@ public protocol UserInteraction: Sendable {
     func show(_ notice: Notice, for operation: RequestedOperation) async throws(UserRefusal)
 }
 
+extension UserInteraction {
+    /// Asks for the PIN.
+    public func verify(
+        for operation: RequestedOperation,
+        problem: PINProblem?
+    ) async throws(UserRefusal) -> UserVerification {
+        .pin(try await askPIN(for: operation, problem: problem))
+    }
+}
+
 /// The reason why the user is asked for the PIN again.
 public enum PINProblem: Equatable, Sendable {
+    /// Another verification released a key that does not open the store.
+    case keyReplaced
     /// The PIN was wrong; this many attempts are left before a wait.
     case wrong(attemptsLeft: Int)
 }

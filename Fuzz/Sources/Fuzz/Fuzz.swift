@@ -7,6 +7,7 @@ typealias FuzzTarget = @Sendable ([UInt8]) throws -> Bool
 
 /// All targets; each has a folder with its name in `Corpus`.
 private let targets: [String: FuzzTarget] = [
+    "agent-message": fuzzAgentMessage,
     "assuan": fuzzAssuan,
     "authentication": fuzzAuthentication,
     "cbor": fuzzCBOR,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+package import HybridCommandSupport
 internal import HybridThreads
 
 /// A server of the SSH agent protocol on a Unix socket, with one thread for each connection.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import HybridCommandSupport
 
 /// A connection to another SSH agent, which holds further keys.
 ///
@@ -74,31 +75,6 @@ final class UpstreamAgent {
             return -1
         }
         return descriptor
-    }
-}
-
-/// The address of a Unix socket with a path.
-struct UnixAddress {
-    /// Maximum length of a path in bytes.
-    static let maximumPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
-
-    private var address = sockaddr_un()
-
-    /// Creates an address; returns `nil` if the path is empty or too long.
-    init?(path: String) {
-        let bytes = Array(path.utf8)
-        guard (1...Self.maximumPath).contains(bytes.count) else { return nil }
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-    }
-
-    /// Calls `body` with the address and its length.
-    mutating func withAddress(_ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt) -> CInt {
-        withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import HybridCommandSupport
 package import HybridSSHAgent
 internal import HybridSecurityKey
 internal import HybridThreads

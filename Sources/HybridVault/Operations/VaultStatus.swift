@@ -33,6 +33,8 @@ public struct VaultStatus: Equatable, Sendable {
     public let lastBackup: UInt64?
     /// True if a rekey was interrupted; the next unlocking finishes it.
     public let isRekeying: Bool
+    /// True if the user allowed fingerprints in place of the PIN on this device.
+    public let usesFingerprint: Bool
     /// Warnings about ignored files in `slots/`.
     public let warnings: [VaultWarning]
 
@@ -75,6 +77,7 @@ extension Vault {
             waitSeconds: Int(attempts.remaining(now: location.clock.now())),
             lastBackup: state?.timeOfLastBackup,
             isRekeying: state?.isRekeying ?? false,
+            usesFingerprint: state?.allowsFingerprint ?? false,
             warnings: slots.warnings
         )
     }

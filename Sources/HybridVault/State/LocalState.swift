@@ -209,6 +209,30 @@ struct LocalState: Sendable {
         try write(SeenRevisions.fileName, sealed: try? seen.bytes(key: key, identity: identity))
     }
 
+    /// True if the user allowed fingerprints on this device.
+    var allowsFingerprint: Bool { directory.contains(EnrolledFingers.fileName) }
+
+    /// Returns the fingers for which the user allowed fingerprints; `nil` if the user did not.
+    func enrolledFingers(_ ring: KeyRing) throws(VaultError) -> EnrolledFingers? {
+        guard allowsFingerprint else { return nil }
+        return try read(EnrolledFingers.fileName, limit: EnrolledFingers.maximumLength) { bytes in
+            ring.keys.lazy.compactMap { EnrolledFingers(bytes: bytes, key: $0, identity: identity) }.first
+        }
+    }
+
+    /// Replaces the record of enrolled fingers.
+    func write(_ fingers: EnrolledFingers, key: SymmetricKey) throws(VaultError) {
+        try write(EnrolledFingers.fileName, sealed: try? fingers.bytes(key: key, identity: identity))
+    }
+
+    /// Removes the record of enrolled fingers; a missing one is not an error.
+    func forgetEnrolledFingers() throws(VaultError) {
+        guard allowsFingerprint else { return }
+        try accessing(file(EnrolledFingers.fileName)) { () throws(FileError) in
+            try directory.remove([EnrolledFingers.fileName])
+        }
+    }
+
     private func file(_ name: String) -> String { directory.path + "/" + name }
 
     /// Reads and parses a file; a file that `parse` rejects is reported as damaged.

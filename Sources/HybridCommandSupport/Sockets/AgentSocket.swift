@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-package import HybridCommandSupport
 internal import HybridPrimitives
 
 /// The Unix socket on which the agent listens.
@@ -32,7 +31,8 @@ package struct AgentSocket: Sendable {
         try self.init(path: path, option: option, patience: FileLock.patience)
     }
 
-    init(path: String, option: String = "--socket", patience: Duration) throws(CommandFailure) {
+    /// Creates a socket with another time for the lock of its folder.
+    package init(path: String, option: String = "--socket", patience: Duration) throws(CommandFailure) {
         guard var address = UnixAddress(path: path) else {
             throw CommandFailure("\(path): a socket's path has 1 to \(UnixAddress.maximumPath) bytes", status: .usage)
         }

@@ -12,13 +12,13 @@ package struct PeerCredentials: Hashable, Sendable {
     package let user: uid_t
 
     /// Creates credentials.
-    init(processID: pid_t, user: uid_t) {
+    package init(processID: pid_t, user: uid_t) {
         self.processID = processID
         self.user = user
     }
 
     /// Reads the credentials of a connection; returns `nil` if there are none.
-    init?(socket: CInt) {
+    package init?(socket: CInt) {
         // struct ucred: process, user and group.
         var credentials: (pid_t, uid_t, gid_t) = (0, 0, 0)
         var length = socklen_t(MemoryLayout.size(ofValue: credentials))
@@ -29,10 +29,10 @@ package struct PeerCredentials: Hashable, Sendable {
     }
 
     /// True if the process may use the agent: it belongs to the agent's user, or to root, who can do so anyway.
-    func mayUseAgent(of owner: uid_t) -> Bool { user == owner || user == 0 }
+    package func mayUseAgent(of owner: uid_t) -> Bool { user == owner || user == 0 }
 
     /// The command line of the process, whose arguments end with zero bytes; empty if it can't be read.
-    var commandLine: [UInt8] {
+    package var commandLine: [UInt8] {
         let descriptor = open("/proc/\(processID)/cmdline", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return [] }
         defer { close(descriptor) }

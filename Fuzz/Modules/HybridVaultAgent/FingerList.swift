@@ -1,0 +1,1 @@
+../../../Sources/HybridVaultAgent/Custody/FingerList.swift
