@@ -39,6 +39,8 @@ package enum DoctorCheck: String, Sendable {
     case tpmLockout = "tpm-lockout"
     case vaultPermissions = "vault-permissions"
     case syncConflicts = "sync-conflicts"
+    case fingerprint
+    case fingerprintService = "fingerprint-service"
     case linkedComputers = "linked-computers"
     case linkService = "link-service"
     case notifications

@@ -62,8 +62,8 @@ struct AuthDoctorTests {
                 report.checks.map(\.check) == [
                     "system-bus", "bluetooth-service", "adapter", "advertising", "own-advert", "proxy", "relay",
                     "clock", "pinentry", "vault", "vault-permissions", "vault-pin", "vault-slots", "sync-conflicts",
-                    "tpm", "tpm-lockout",
-                    "linked-computers", "link-service", "notifications",
+                    "tpm", "tpm-lockout", "fingerprint", "fingerprint-service", "linked-computers",
+                    "link-service", "notifications",
                 ]
             )
             #expect(report["advertising"]?.found == "hci0 may advertise")

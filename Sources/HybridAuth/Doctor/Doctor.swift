@@ -74,8 +74,10 @@ struct Doctor: AsyncParsableCommand {
                 budget: run.budget,
                 remedyForDistrust: "omit --cacert, or remove it from auth.env"
             )
+            let fingerprint = FingerprintChecks(location, run.budget)
             // All run at the same time, but are reported in the order of a ceremony.
             async let relayFindings = relays.run()
+            async let fingerprintFindings = fingerprint.run()
             async let promptFinding = prompts.pinentry()
             async let tpmFindings = TPMChecks.run(location, run.budget)
             async let serviceFindings = [links.service(run.budget), prompts.notifications()]
@@ -84,6 +86,7 @@ struct Doctor: AsyncParsableCommand {
             run.record(try await promptFinding)
             for finding in VaultChecks.run(location, isVirtual: isVirtual) { run.record(finding) }
             for finding in try await tpmFindings { run.record(finding) }
+            for finding in try await fingerprintFindings { run.record(finding) }
             for finding in links.findings { run.record(finding) }
             for finding in try await serviceFindings { run.record(finding) }
             return isVirtual
