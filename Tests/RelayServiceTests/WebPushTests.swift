@@ -89,15 +89,15 @@ struct WebPushTests {
     @Test(
         "rejects settings that contradict each other, and unusable files",
         arguments: [
-            (["--push-subject", "mailto:a@example.org"], 78, "--push-key-file"),
-            (["--push-key-file", "missing"], 78, "--push-subject"),
+            (["--push-subject", "mailto:a@example.org"], 64, "--push-key-file"),
+            (["--push-key-file", "missing"], 64, "--push-subject"),
             (["--push-key-file", "missing", "--push-subject", "mailto:a@example.org"], 66, "no such file"),
-            (["--push-key-file", "keys", "--push-subject", "someone"], 78, "mailto:ADDRESS"),
+            (["--push-key-file", "keys", "--push-subject", "someone"], 64, "mailto:ADDRESS"),
             (["--push-key-file", "open", "--push-subject", "https://example.org"], 78, "chmod o-rwx"),
             (["--push-key-file", "half", "--push-subject", "https://example.org"], 78, "has no contact key"),
             (["--push-key-file", "broken", "--push-subject", "https://example.org"], 78, "line 2 is malformed"),
             (
-                ["--push-key-file", "keys", "--push-subject", "https://example.org", "--push-cacert", "keys"], 78,
+                ["--push-key-file", "keys", "--push-subject", "https://example.org", "--push-cacert", "keys"], 64,
                 "--push-allow"
             ),
             (
@@ -106,7 +106,7 @@ struct WebPushTests {
                     "--push-cacert", "keys",
                 ], 66, "--push-cacert"
             ),
-            (["--push-key-file", "keys", "--push-subject", "https://example.org", "--push-allow", "a b"], 78, "HOST"),
+            (["--push-key-file", "keys", "--push-subject", "https://example.org", "--push-allow", "a b"], 64, "HOST"),
         ] as [([String], Int32, String)]
     )
     func settings(options: [String], status: Int32, text: String) async throws {
