@@ -194,12 +194,14 @@ struct ContactTableTests {
         #expect("\(digest)" == "ContactDigest(hidden)")
     }
 
-    @Test("only contact IDs of phones that listen have a digest")
+    @Test("only contact IDs of this project's phones have a digest")
     func kinds() throws {
         let push = try #require(ContactID(bytes: [2] + [UInt8](repeating: 1, count: 24)))
         let long = try #require(ContactID(bytes: [1] + [UInt8](repeating: 1, count: 25)))
         let short = try #require(ContactID(bytes: [1]))
-        for id in [push, long, short] { #expect(ContactDigest(id) == nil) }
+        for id in [long, short] { #expect(ContactDigest(id) == nil) }
+        let other = try #require(ContactID(bytes: push.bytes.dropLast() + [2]))
+        #expect(try #require(ContactDigest(push)) != #require(ContactDigest(other)))
         #expect(try Table.contact(1) != Table.contact(2))
     }
 }
