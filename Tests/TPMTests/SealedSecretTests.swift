@@ -40,9 +40,11 @@ struct SealedSecretTests {
     @Test("Neither the secret nor the authorization value crosses the bus in the clear")
     func encryption() async throws {
         try await withTPM { tpm, _ in
+            // The tools that set up the TPM use sessions of their own.
+            let before = tpm.traffic.count
             let sealed = try seal(tpm.device)
             #expect(try open(sealed, tpm.device) == secret)
-            let traffic = tpm.traffic
+            let traffic = tpm.traffic.dropFirst(before)
             #expect(traffic.contains(Hex.encode(sealed.publicArea)))
             #expect(!traffic.contains(Hex.encode(secret)))
             #expect(!traffic.contains(Hex.encode(authorization)))

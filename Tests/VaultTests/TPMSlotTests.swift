@@ -10,7 +10,7 @@ import Testing
 
 @Suite("The slot that a TPM protects", .serialized)
 struct TPMSlotTests {
-    @Test("The right PIN opens it, a wrong one is counted here and by the TPM, and a third slot is never left")
+    @Test("The right PIN opens it, and a wrong one is counted here and by the TPM")
     func unlocking() async throws {
         try await withTPM { (fixture, tpm) async throws -> Void in
             #expect(try Vault.status(at: fixture.location).pinProtection == .tpm)
