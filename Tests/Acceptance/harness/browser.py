@@ -29,6 +29,7 @@ class Tab:
         self._tools = tools
         self._target = target
         self._waiting = waiting
+        self._unheard = []
         self._session = tools.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         tools.call("Runtime.enable", self._session)
         tools.call("Runtime.addBinding", self._session, name="tellDriver")
@@ -70,13 +71,22 @@ class Tab:
 
     def heard(self):
         """Returns new messages of the page as a list of dictionaries with an `event`."""
-        return [json.loads(event["payload"])
-                for event in self._tools.events("Runtime.bindingCalled", self._session)
-                if event["name"] == "tellDriver"]
+        heard, self._unheard = self._unheard, []
+        return heard + [json.loads(event["payload"])
+                        for event in self._tools.events("Runtime.bindingCalled", self._session)
+                        if event["name"] == "tellDriver"]
 
     def wait_for(self, event, what, seconds):
-        return self._waiting.until(
-            what, lambda: next((said for said in self.heard() if said["event"] == event), None), seconds)
+        """Returns the first message with an event; later messages can still be heard."""
+        def found():
+            heard = self.heard()
+            for index, said in enumerate(heard):
+                if said["event"] == event:
+                    self._unheard = heard[index + 1:]
+                    return said
+            return None
+
+        return self._waiting.until(what, found, seconds)
 
 
 class Browser:
