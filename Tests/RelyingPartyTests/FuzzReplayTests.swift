@@ -3,6 +3,8 @@
 import TestSupport
 import Testing
 
+@testable import HybridRelyingParty
+
 /// Seeds and former crashes of the fuzzer, with the fuzz targets, whose source is linked here.
 @Suite("The fuzz corpus of responses")
 struct RelyingPartyFuzzReplayTests {
@@ -42,5 +44,14 @@ struct RelyingPartyFuzzReplayTests {
             }
             #expect(throws: Never.self, "\(random)") { try run(input) }
         }
+    }
+
+    @Test("the nesting of JSON is bounded")
+    func nesting() {
+        func nested(_ depth: Int) -> [UInt8] {
+            Array((String(repeating: "[", count: depth) + String(repeating: "]", count: depth)).utf8)
+        }
+        #expect(JSONItem(utf8: nested(JSONItem.maximumDepth)) != nil)
+        #expect(JSONItem(utf8: nested(JSONItem.maximumDepth + 1)) == nil)
     }
 }
