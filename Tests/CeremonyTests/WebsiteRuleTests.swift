@@ -189,7 +189,7 @@ struct WebsiteRuleTests {
             ),
             (
                 #"{"publicKey":{"challenge":"AAAA","rpId":"com"}}"#, "https://example.com", 65,
-                "because anyone can register names below it (SecurityError)"
+                "https://com/.well-known/webauthn is unusable: the host is not on the public internet"
             ),
             (
                 #"{"publicKey":{"challenge":"AAAA","extensions":{"largeBlob":{"write":"AA"}}}}"#,
