@@ -11,7 +11,7 @@ object on standard output.
 import argparse, base64, json, pathlib, secrets, socket, sys, time
 
 import http_ece, py_vapid
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Acceptance" / "harness"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "Acceptance" / "harness"))
 
 import cbor, linking
 from push_server import PushServer
