@@ -173,13 +173,13 @@ _hybrid-relay() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    serve|check-config|new-token|domain|check|help)
+    serve|check-config|new-token|new-push-keys|domain|check|help)
         # Offer subcommand argument completions
         "_hybrid-relay_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'serve check-config new-token domain check help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'serve check-config new-token new-push-keys domain check help' -- "${cur}"))
         ;;
     esac
 }
@@ -187,8 +187,8 @@ _hybrid-relay() {
 _hybrid-relay_serve() {
     repeating_flags=()
     non_repeating_flags=(--plaintext --insecure-public-plaintext --cluster --check-origin --version -h --help)
-    repeating_options=(--listen --proxy-protocol-from)
-    non_repeating_options=(--config --tls-cert --tls-key --admin-listen --node --new-token-file --contact-host --drain-grace --event-loops --log-format --log-level --max-message --max-early --max-tunnel-bytes --waiting-timeout --idle-timeout --max-lifetime --waiting-per-tunnel --max-tunnels --max-connections --max-buffered --head-timeout --max-head --source-open --source-connections-per-minute --source-new-per-minute --source-listeners --source-network-factor --max-listeners --max-held-contacts --listener-lifetime --ping-interval --ping-misses)
+    repeating_options=(--listen --proxy-protocol-from --push-allow)
+    non_repeating_options=(--config --tls-cert --tls-key --admin-listen --node --new-token-file --contact-host --push-key-file --push-subject --push-cacert --drain-grace --event-loops --log-format --log-level --max-message --max-early --max-tunnel-bytes --waiting-timeout --idle-timeout --max-lifetime --waiting-per-tunnel --max-tunnels --max-connections --max-buffered --head-timeout --max-head --source-open --source-connections-per-minute --source-new-per-minute --source-listeners --source-network-factor --max-listeners --max-held-contacts --listener-lifetime --push-host-per-minute --ping-interval --ping-misses)
     __hybrid-relay_offer_flags_options 0
 
     # Offer option value completions
@@ -218,6 +218,18 @@ _hybrid-relay_serve() {
         return
         ;;
     '--contact-host')
+        return
+        ;;
+    '--push-key-file')
+        return
+        ;;
+    '--push-subject')
+        return
+        ;;
+    '--push-allow')
+        return
+        ;;
+    '--push-cacert')
         return
         ;;
     '--drain-grace')
@@ -290,6 +302,9 @@ _hybrid-relay_serve() {
         return
         ;;
     '--listener-lifetime')
+        return
+        ;;
+    '--push-host-per-minute')
         return
         ;;
     '--ping-interval')
@@ -304,8 +319,8 @@ _hybrid-relay_serve() {
 _hybrid-relay_check-config() {
     repeating_flags=()
     non_repeating_flags=(--plaintext --insecure-public-plaintext --cluster --check-origin --json --version -h --help)
-    repeating_options=(--listen --proxy-protocol-from)
-    non_repeating_options=(--config --tls-cert --tls-key --admin-listen --node --new-token-file --contact-host --drain-grace --event-loops --log-format --log-level --max-message --max-early --max-tunnel-bytes --waiting-timeout --idle-timeout --max-lifetime --waiting-per-tunnel --max-tunnels --max-connections --max-buffered --head-timeout --max-head --source-open --source-connections-per-minute --source-new-per-minute --source-listeners --source-network-factor --max-listeners --max-held-contacts --listener-lifetime --ping-interval --ping-misses)
+    repeating_options=(--listen --proxy-protocol-from --push-allow)
+    non_repeating_options=(--config --tls-cert --tls-key --admin-listen --node --new-token-file --contact-host --push-key-file --push-subject --push-cacert --drain-grace --event-loops --log-format --log-level --max-message --max-early --max-tunnel-bytes --waiting-timeout --idle-timeout --max-lifetime --waiting-per-tunnel --max-tunnels --max-connections --max-buffered --head-timeout --max-head --source-open --source-connections-per-minute --source-new-per-minute --source-listeners --source-network-factor --max-listeners --max-held-contacts --listener-lifetime --push-host-per-minute --ping-interval --ping-misses)
     __hybrid-relay_offer_flags_options 0
 
     # Offer option value completions
@@ -335,6 +350,18 @@ _hybrid-relay_check-config() {
         return
         ;;
     '--contact-host')
+        return
+        ;;
+    '--push-key-file')
+        return
+        ;;
+    '--push-subject')
+        return
+        ;;
+    '--push-allow')
+        return
+        ;;
+    '--push-cacert')
         return
         ;;
     '--drain-grace')
@@ -407,6 +434,9 @@ _hybrid-relay_check-config() {
         return
         ;;
     '--listener-lifetime')
+        return
+        ;;
+    '--push-host-per-minute')
         return
         ;;
     '--ping-interval')
@@ -431,6 +461,14 @@ _hybrid-relay_new-token() {
         return
         ;;
     esac
+}
+
+_hybrid-relay_new-push-keys() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __hybrid-relay_offer_flags_options 1
 }
 
 _hybrid-relay_domain() {
