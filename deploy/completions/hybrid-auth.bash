@@ -173,13 +173,13 @@ _hybrid-auth() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    scan|listen|links|setup|vault|passkeys|export|import|doctor|check-config|help)
+    scan|listen|links|setup|vault|passkeys|export|import|agent|doctor|check-config|help)
         # Offer subcommand argument completions
         "_hybrid-auth_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'scan listen links setup vault passkeys export import doctor check-config help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'scan listen links setup vault passkeys export import agent doctor check-config help' -- "${cur}"))
         ;;
     esac
 }
@@ -378,13 +378,13 @@ _hybrid-auth_vault() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    init|status|change-pin|add-passphrase|recovery-code|backup|restore|rekey|accept)
+    init|status|change-pin|add-passphrase|recovery-code|tpm|finger|backup|restore|rekey|accept)
         # Offer subcommand argument completions
         "_hybrid-auth_vault_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'init status change-pin add-passphrase recovery-code backup restore rekey accept' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'init status change-pin add-passphrase recovery-code tpm finger backup restore rekey accept' -- "${cur}"))
         ;;
     esac
 }
@@ -471,6 +471,151 @@ _hybrid-auth_vault_recovery-code() {
         return
         ;;
     '--pinentry')
+        return
+        ;;
+    esac
+}
+
+_hybrid-auth_vault_tpm() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __hybrid-auth_offer_flags_options 0
+
+    # Offer subcommand / subcommand argument completions
+    local -r subcommand="${unparsed_words[0]}"
+    unset 'unparsed_words[0]'
+    unparsed_words=("${unparsed_words[@]}")
+    case "${subcommand}" in
+    enable|disable|status)
+        # Offer subcommand argument completions
+        "_hybrid-auth_vault_tpm_${subcommand}"
+        ;;
+    *)
+        # Offer subcommand completions
+        COMPREPLY+=($(compgen -W 'enable disable status' -- "${cur}"))
+        ;;
+    esac
+}
+
+_hybrid-auth_vault_tpm_enable() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=(--vault --pinentry)
+    __hybrid-auth_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--vault')
+        return
+        ;;
+    '--pinentry')
+        return
+        ;;
+    esac
+}
+
+_hybrid-auth_vault_tpm_disable() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=(--vault --pinentry)
+    __hybrid-auth_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--vault')
+        return
+        ;;
+    '--pinentry')
+        return
+        ;;
+    esac
+}
+
+_hybrid-auth_vault_tpm_status() {
+    repeating_flags=()
+    non_repeating_flags=(--json --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--vault)
+    __hybrid-auth_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--vault')
+        return
+        ;;
+    esac
+}
+
+_hybrid-auth_vault_finger() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __hybrid-auth_offer_flags_options 0
+
+    # Offer subcommand / subcommand argument completions
+    local -r subcommand="${unparsed_words[0]}"
+    unset 'unparsed_words[0]'
+    unparsed_words=("${unparsed_words[@]}")
+    case "${subcommand}" in
+    enable|disable|status)
+        # Offer subcommand argument completions
+        "_hybrid-auth_vault_finger_${subcommand}"
+        ;;
+    *)
+        # Offer subcommand completions
+        COMPREPLY+=($(compgen -W 'enable disable status' -- "${cur}"))
+        ;;
+    esac
+}
+
+_hybrid-auth_vault_finger_enable() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=(--vault --pinentry)
+    __hybrid-auth_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--vault')
+        return
+        ;;
+    '--pinentry')
+        return
+        ;;
+    esac
+}
+
+_hybrid-auth_vault_finger_disable() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=(--vault)
+    __hybrid-auth_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--vault')
+        return
+        ;;
+    esac
+}
+
+_hybrid-auth_vault_finger_status() {
+    repeating_flags=()
+    non_repeating_flags=(--json --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--vault)
+    __hybrid-auth_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--vault')
         return
         ;;
     esac
@@ -591,9 +736,9 @@ _hybrid-auth_passkeys_list() {
 
 _hybrid-auth_passkeys_show() {
     repeating_flags=()
-    non_repeating_flags=(--json --version -h --help)
-    repeating_options=()
-    non_repeating_options=(--vault --pinentry)
+    non_repeating_flags=(--json --manage --version -h --help)
+    repeating_options=(--connect-to)
+    non_repeating_options=(--vault --pinentry --cacert)
     __hybrid-auth_offer_flags_options 1
 
     # Offer option value completions
@@ -602,6 +747,12 @@ _hybrid-auth_passkeys_show() {
         return
         ;;
     '--pinentry')
+        return
+        ;;
+    '--cacert')
+        return
+        ;;
+    '--connect-to')
         return
         ;;
     esac
@@ -716,6 +867,21 @@ _hybrid-auth_import() {
         return
         ;;
     '--pinentry')
+        return
+        ;;
+    esac
+}
+
+_hybrid-auth_agent() {
+    repeating_flags=()
+    non_repeating_flags=(--finger-after-suspend --no-finger-after-suspend --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--socket)
+    __hybrid-auth_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--socket')
         return
         ;;
     esac

@@ -173,13 +173,13 @@ _hybrid-client() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    show-qr|phones|doctor|check-config|help)
+    show-qr|present|phones|doctor|check-config|help)
         # Offer subcommand argument completions
         "_hybrid-client_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'show-qr phones doctor check-config help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'show-qr present phones doctor check-config help' -- "${cur}"))
         ;;
     esac
 }
@@ -215,6 +215,39 @@ _hybrid-client_show-qr() {
         return
         ;;
     '--phone')
+        return
+        ;;
+    '--timeout')
+        return
+        ;;
+    esac
+}
+
+_hybrid-client_present() {
+    repeating_flags=()
+    non_repeating_flags=(--issue --print-url --ble-channel --no-ble-channel --json --version -h --help)
+    repeating_options=(--connect-to)
+    non_repeating_options=(--request --origin --qr-output --cacert --adapter --timeout)
+    __hybrid-client_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--request')
+        return
+        ;;
+    '--origin')
+        return
+        ;;
+    '--qr-output')
+        return
+        ;;
+    '--cacert')
+        return
+        ;;
+    '--connect-to')
+        return
+        ;;
+    '--adapter')
         return
         ;;
     '--timeout')
