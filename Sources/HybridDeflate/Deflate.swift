@@ -37,7 +37,7 @@ public enum Deflate {
     ///   - size: Expected size of the output in bytes.
     ///   - limit: Maximum of `size`; no memory is allocated for more.
     /// - Returns: `nil` if the input is malformed or truncated, if bytes follow the stream, if the output does not have
-    ///   `size` bytes, or if there are more than ``maximumBlocks(for:)`` blocks.
+    ///   `size` bytes, or if there are more than `maximumBlocks(for:)` blocks.
     public static func inflate(_ bytes: [UInt8], size: Int, atMost limit: Int = maximumBytes) -> [UInt8]? {
         guard (0...limit).contains(size) else { return nil }
         // zlib keeps the address of the stream between calls, so the stream must not move.
