@@ -13,7 +13,7 @@ internal import HybridThreads
 ///
 /// 1. ``open(at:virtualRadio:)`` checks the directory without a key: its owner, its permissions, and that `vault.json`
 ///    names a vault that this device knows.
-/// 2. ``unlock(with:)`` counts the attempt, derives a key from the PIN (with scrypt) and the device's secret, and
+/// 2. ``unlock(with:)-(PIN)`` counts the attempt, derives a key from the PIN (with scrypt) and the device's secret, and
 ///    unwraps the vault key. It then opens every record. A file that is not authentic is set aside with a warning,
 ///    unless this device has seen its revision, which causes ``VaultError/damaged(_:)``. A record that is older than
 ///    this device has seen causes ``VaultError/rolledBack``. In both cases nothing is changed.
@@ -66,7 +66,7 @@ public final class Vault: CredentialStore, Sendable {
         try await open(with: pin)
     }
 
-    /// Unlocks the vault like ``unlock(with:)``, for callers that need more than a credential store.
+    /// Unlocks the vault like ``unlock(with:)-(PIN)``, for callers that need more than a credential store.
     ///
     /// - Parameters:
     ///   - pin: The PIN.
