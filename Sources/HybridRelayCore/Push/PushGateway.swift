@@ -10,7 +10,7 @@ internal import NIOCore
 /// The relay's way to phones that have a push subscription: encrypted contact IDs, and messages for push servers.
 ///
 /// Event loops only hand over messages. Encryption and requests run in tasks, of which there are at most
-/// ``maximumPending`` in total and ``maximumPendingPerHost`` for one push server. Further messages are refused at once,
+/// `maximumPending` in total and `maximumPendingPerHost` for one push server. Further messages are refused at once,
 /// so nothing waits in a queue.
 public final class PushGateway: Sendable {
     /// Maximum number of messages on their way.
