@@ -14,9 +14,11 @@ final class Reactor {
         var connection: RelayConnection?
         var generation: UInt32 = 0
         /// The time from which a sweep checks the connection.
-        var nextCheck = NIODeadline.uptimeNanoseconds(0)
+        var nextCheck = Reactor.atNextSweep
     }
 
+    /// A time before each sweep.
+    private static let atNextSweep = NIODeadline.uptimeNanoseconds(0)
     /// Maximum number of events that the kernel reports in one turn.
     private static let eventCount = 256
 
@@ -111,7 +113,7 @@ final class Reactor {
 
     private func handle(_ id: ConnectionID, _ events: UInt32) {
         guard let connection = connection(id) else { return }
-        checkSoon(connection)
+        entries[Int(id.slot)].nextCheck = Self.atNextSweep
         connection.handle(events)
         if connection.move != nil { handOver(connection) }
     }
@@ -227,7 +229,7 @@ final class Reactor {
         }
         let id = ConnectionID(slot: slot, generation: entries[Int(slot)].generation)
         entries[Int(slot)].connection = connection
-        entries[Int(slot)].nextCheck = .uptimeNanoseconds(0)
+        entries[Int(slot)].nextCheck = Self.atNextSweep
         connection.id = id
         connectionCount += 1
         return watch(connection, EPOLL_CTL_ADD)
@@ -246,7 +248,7 @@ final class Reactor {
 
     /// Makes the next sweep check a connection, because its state has changed.
     func checkSoon(_ connection: RelayConnection) {
-        if let id = connection.id { entries[Int(id.slot)].nextCheck = .uptimeNanoseconds(0) }
+        if let id = connection.id { entries[Int(id.slot)].nextCheck = Self.atNextSweep }
     }
 
     /// Changes the events of a connection's socket.
