@@ -2,8 +2,8 @@
 """Cases of fingerprints, one function each. They raise Failed with what was expected and found."""
 import json
 
-from agent import KEY, MISS, RETRY, WAITING
-from environment import FINGER
+from vault_agent import KEY, MISS, RETRY, WAITING
+from finger_environment import FINGER
 from harness.waiting import must
 from jeepney import DBusAddress, new_signal
 from jeepney.bus_messages import message_bus
@@ -234,8 +234,10 @@ def malformed(env):
 
 
 CASES = {
-    "sign-in": sign_in, "typed": typed, "match": match, "misses": misses, "misses-add-up": misses_add_up, "retry": retry,
-    "unplugged": unplugged, "in-use": in_use, "finger-added": finger_added, "record-forged": record_forged,
-    "cancelled": cancelled, "busy": busy, "restarted": restarted, "without-agent": without_agent,
-    "suspended": suspended, "denied": denied, "forged": forged, "disabled": disabled, "malformed": malformed,
+    "finger-sign-in": sign_in, "finger-typed": typed, "finger-match": match, "finger-misses": misses,
+    "finger-misses-add-up": misses_add_up, "finger-retry": retry, "finger-unplugged": unplugged, "finger-in-use": in_use,
+    "finger-added": finger_added, "finger-record-forged": record_forged, "finger-cancelled": cancelled,
+    "finger-busy": busy, "finger-restarted": restarted, "finger-without-agent": without_agent,
+    "finger-suspended": suspended, "finger-denied": denied, "finger-forged": forged, "finger-disabled": disabled,
+    "finger-malformed": malformed,
 }

@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from agent import Agent
+from vault_agent import Agent
 from harness.certificates import Certificates
 from harness.environment import TestEnvironment
 from harness.phone import PIN, Phone
@@ -16,7 +16,7 @@ from harness.waiting import Waiting, must
 from sensor import Sensor
 
 ORIGIN = "https://localhost"
-PINENTRY = Path(__file__).with_name("pinentry")
+PINENTRY = Path(__file__).with_name("finger_pinentry")
 FINGER = "right-index-finger"
 LIMIT = 60
 
