@@ -60,6 +60,12 @@ class FingerEnvironment(TestEnvironment):
         done = brief(command, environment=self.environment(), check=check)
         return done.stdout if check else done
 
+    def doctor(self):
+        """Runs `hybrid-auth doctor --json`; returns how it ended."""
+        command = [str(self.programs.auth), "doctor", "--json", "--timeout", "20", "--vault",
+                   str(self.folder.phone / "vault"), "--pinentry", str(PINENTRY)]
+        return brief(command, environment=self.environment(), check=False)
+
     def ready(self):
         """Makes the agent hold the key of the vault, with a fresh sensor."""
         self.sensor.deny.unlink(missing_ok=True)
