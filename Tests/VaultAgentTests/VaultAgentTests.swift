@@ -32,7 +32,13 @@ struct VaultAgentTests {
             try await PrivateBus.run { bus in
                 let sensor = try await StandInSensor.start(on: bus.busAddress)
                 let socket = try AgentSocket(path: folder.path + "/agent")
-                let agent = VaultAgent(survivesSuspend: false, bus: bus.busAddress, now: now) { _ in }
+                // No test passes because a verification ends by itself.
+                let agent = VaultAgent(
+                    survivesSuspend: false,
+                    bus: bus.busAddress,
+                    matchTimeout: .seconds(86_400),
+                    now: now
+                ) { _ in }
                 let running = Task { try await agent.run(on: socket) {} }
                 let client = VaultAgentClient(path: folder.path + "/agent")
                 do {

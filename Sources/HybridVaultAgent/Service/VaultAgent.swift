@@ -24,6 +24,7 @@ package final class VaultAgent: Sendable {
 
     private let custody: Locked<KeyCustody>
     private let bus: BusAddress
+    private let matchTimeout: Duration
     private let now: @Sendable () -> BootTime
     private let report: Report
     private let connections = Locked(0)
@@ -33,16 +34,19 @@ package final class VaultAgent: Sendable {
     /// - Parameters:
     ///   - survivesSuspend: True if keys are kept while the computer is suspended.
     ///   - bus: The address of fprintd's and logind's bus.
+    ///   - matchTimeout: Time for a finger to match, in place of 30 s.
     ///   - now: Returns the present time.
     ///   - report: Called with lines for the journal.
     package init(
         survivesSuspend: Bool,
         bus: BusAddress = .system,
+        matchTimeout: Duration = VaultAgent.matchTimeout,
         now: @escaping @Sendable () -> BootTime = { .now },
         report: @escaping Report
     ) {
         custody = Locked(KeyCustody(survivesSuspend: survivesSuspend))
         self.bus = bus
+        self.matchTimeout = matchTimeout
         self.now = now
         self.report = report
     }
@@ -200,7 +204,7 @@ package final class VaultAgent: Sendable {
                 try custody.withLock { custody throws(FingerprintFailure) in
                     try custody.check(permit, enrolled: enrolled)
                 }
-                try await sensor.verify(timeout: Self.matchTimeout) { event in
+                try await sensor.verify(timeout: matchTimeout) { event in
                     var mayContinue = true
                     if event == .miss {
                         mayContinue = self.custody.withLock { custody in

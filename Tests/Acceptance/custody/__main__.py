@@ -1,33 +1,80 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The custody of the vault's key: a real TPM simulator (swtpm), and what guards the PIN on this device.
+"""The custody of the vault's key: a real TPM in software (swtpm), and a real fprintd with a virtual sensor.
 
 See ../README.md; scripts/acceptance starts this program with its dependencies.
 """
+import os
+import signal
+import subprocess
 import sys
+import tempfile
 
-from cases import CASES
-from environment import CustodyEnvironment
+from cases import PARTS
+from finger_environment import FingerEnvironment
 from harness.command import Arguments, names_of
 from harness.suite import run_suite
+from sensor import FPRINTD
+from tpm_environment import TPMEnvironment
 
-TOOLS = ("setpriv", "strace", "swtpm", "tpm2_createprimary")
+ALL_CASES = {name: case for cases in PARTS.values() for name, case in cases.items()}
+TPM_TOOLS = ("setpriv", "strace", "swtpm", "tpm2_createprimary")
+TOOLS = {"tpm": TPM_TOOLS, "kill": TPM_TOOLS, "finger": ("openssl", "dbus-daemon", "dbus-monitor")}
+PROGRAMS = {"tpm": ("auth",), "kill": ("auth",), "finger": ("client", "relay", "auth", "lab")}
 
 
 def arguments():
     parser = Arguments("acceptance custody", __doc__.splitlines()[0])
-    parser.add_argument("--cases", type=names_of("case", CASES), default=tuple(CASES), metavar="A,B",
-                        help=f"cases, of {', '.join(CASES)}; default all")
-    parser.add_argument("--all", action="store_true", help="kill the program at every step, not at some")
+    parser.add_argument("--parts", type=names_of("part", PARTS), default=tuple(PARTS), metavar="A,B",
+                        help=f"parts, of {', '.join(PARTS)}, at the same time; default all")
+    parser.add_argument("--cases", type=names_of("case", ALL_CASES), default=tuple(ALL_CASES), metavar="A,B",
+                        help=f"cases, of {', '.join(ALL_CASES)}; default all")
+    parser.add_argument("--all", action="store_true",
+                        help="kill the program at every step instead of some, and measure 20 unlocks instead of 3")
     options = parser.parse_args()
-    parser.require(TOOLS, "run custody")
-    return options, parser.programs(options.bin_dir, "auth")
+    selected = {part: cases for part in options.parts
+                if (cases := {name: case for name, case in PARTS[part].items() if name in options.cases})}
+    if not selected:
+        parser.error("the parts have none of the cases; leave out --parts or --cases")
+    for part in selected:
+        parser.require(TOOLS[part], "run custody")
+    if "finger" in selected and not os.access(FPRINTD, os.X_OK):
+        parser.unavailable("fprintd is not installed; scripts/prepare run custody installs what is needed")
+    names = sorted({name for part in selected for name in PROGRAMS[part]})
+    return options, selected, parser.programs(options.bin_dir, *names)
+
+
+def at_the_same_time(parts):
+    """Runs each part in a process of its own, because most time is spent in scrypt; prints their reports in order."""
+    reports = [tempfile.TemporaryFile("w+") for _ in parts]
+    children = [subprocess.Popen([sys.executable, *sys.argv, "--parts", part], stdout=report)
+                for part, report in zip(parts, reports)]
+
+    def pass_on(number, _):
+        for child in children:
+            child.send_signal(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, pass_on)
+    status = 0
+    for part, child, report in zip(parts, children, reports):
+        ending = child.wait()
+        # A negative one is the number of a signal.
+        status = max(status, ending if ending >= 0 else 128 - ending)
+        report.seek(0)
+        print(f"part {part}:\n{report.read()}", end="", flush=True)
+    return status
 
 
 def main():
-    options, programs = arguments()
-    return run_suite("custody", {name: CASES[name] for name in options.cases},
-                     lambda folder, signals: CustodyEnvironment(programs, folder, signals, options.all),
-                     keep=options.keep)
+    options, selected, programs = arguments()
+    if len(selected) > 1:
+        return at_the_same_time(selected)
+    part, cases = selected.popitem()
+    if part == "finger":
+        return run_suite("custody-finger", cases, lambda folder, signals: FingerEnvironment(programs, folder, signals),
+                         keep=options.keep)
+    return run_suite(f"custody-{part}", cases,
+                     lambda folder, signals: TPMEnvironment(programs, folder, signals, options.all), keep=options.keep)
 
 
 if __name__ == "__main__":

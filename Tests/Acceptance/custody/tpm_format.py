@@ -4,7 +4,7 @@ import json
 import struct
 from pathlib import Path
 
-from environment import PIN
+from tpm_environment import PIN
 from harness.programs import brief
 from harness.waiting import must
 from slot import TPMSlot, device_secret, key_id

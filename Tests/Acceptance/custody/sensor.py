@@ -77,7 +77,11 @@ class Sensor:
     def is_free(self):
         """True if the device can be claimed."""
         with self.user() as user:
-            return user.call("Claim", "s", ("",)) is None
+            if user.call("Claim", "s", ("",)) is not None:
+                return False
+            # The end of the connection would release the device at some later time.
+            user.must("Release")
+            return True
 
     def enroll(self, finger, name):
         """Enrolls a finger under a name of the virtual device."""

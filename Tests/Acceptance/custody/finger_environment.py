@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from agent import Agent
+from vault_agent import Agent
 from harness.certificates import Certificates
 from harness.environment import TestEnvironment
 from harness.phone import PIN, Phone
@@ -16,7 +16,7 @@ from harness.waiting import Waiting, must
 from sensor import Sensor
 
 ORIGIN = "https://localhost"
-PINENTRY = Path(__file__).with_name("pinentry")
+PINENTRY = Path(__file__).with_name("finger_pinentry")
 FINGER = "right-index-finger"
 LIMIT = 60
 
@@ -59,6 +59,12 @@ class FingerEnvironment(TestEnvironment):
             command += ["--pinentry", str(PINENTRY)]
         done = brief(command, environment=self.environment(), check=check)
         return done.stdout if check else done
+
+    def doctor(self):
+        """Runs `hybrid-auth doctor --json`; returns how it ended."""
+        command = [str(self.programs.auth), "doctor", "--json", "--timeout", "20", "--vault",
+                   str(self.folder.phone / "vault"), "--pinentry", str(PINENTRY)]
+        return brief(command, environment=self.environment(), check=False)
 
     def ready(self):
         """Makes the agent hold the key of the vault, with a fresh sensor."""

@@ -2,8 +2,8 @@
 """Cases of fingerprints, one function each. They raise Failed with what was expected and found."""
 import json
 
-from agent import KEY, MISS, RETRY, WAITING
-from environment import FINGER
+from vault_agent import KEY, MISS, RETRY, WAITING
+from finger_environment import FINGER
 from harness.waiting import must
 from jeepney import DBusAddress, new_signal
 from jeepney.bus_messages import message_bus
@@ -227,6 +227,28 @@ def disabled(env):
     must(INVITATION not in talks[0].description and env.agent.status()[0] == [], "expected the PIN alone")
 
 
+def doctor(env):
+    """The doctor reports the sensor and the agent, without a claim of the sensor."""
+    def expect(*expected):
+        report = json.loads(env.doctor().stdout)
+        for check, (wanted, words) in zip(("fingerprint", "fingerprint-service"), expected):
+            state, text = next((row["state"], row["found"]) for row in report["checks"] if row["check"] == check)
+            must(state == wanted and words in text, f"expected {check} {wanted} with {words!r}; found {state}: {text}")
+
+    env.ready()
+    with env.sensor.user() as other:
+        other.must("Claim", "s", ("",))
+        expect(("ok", "with 1 finger"), ("ok", "holds a key"))
+        other.must("Release")
+    env.agent.start()
+    expect(("ok", "with 1 finger"), ("ok", "holds no key"))
+    env.agent.stop()
+    expect(("ok", "with 1 finger"), ("warning", "agent is not running"))
+    env.agent.start()
+    env.vault("finger", "disable")
+    expect(("ok", "not used"), ("skipped", "not checked"))
+
+
 def malformed(env):
     """Requests that are not in the protocol."""
     for kind, body in ((0, b""), (9, b""), (2, b"short"), (3, b"more"), (1, bytes(50)), (1, bytes(49) + b"\1\xff")):
@@ -234,8 +256,10 @@ def malformed(env):
 
 
 CASES = {
-    "sign-in": sign_in, "typed": typed, "match": match, "misses": misses, "misses-add-up": misses_add_up, "retry": retry,
-    "unplugged": unplugged, "in-use": in_use, "finger-added": finger_added, "record-forged": record_forged,
-    "cancelled": cancelled, "busy": busy, "restarted": restarted, "without-agent": without_agent,
-    "suspended": suspended, "denied": denied, "forged": forged, "disabled": disabled, "malformed": malformed,
+    "finger-sign-in": sign_in, "finger-typed": typed, "finger-match": match, "finger-misses": misses,
+    "finger-misses-add-up": misses_add_up, "finger-retry": retry, "finger-unplugged": unplugged, "finger-in-use": in_use,
+    "finger-added": finger_added, "finger-record-forged": record_forged, "finger-cancelled": cancelled,
+    "finger-busy": busy, "finger-restarted": restarted, "finger-without-agent": without_agent,
+    "finger-suspended": suspended, "finger-denied": denied, "finger-forged": forged, "finger-disabled": disabled,
+    "finger-doctor": doctor, "finger-malformed": malformed,
 }
