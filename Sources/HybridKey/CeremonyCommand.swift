@@ -120,7 +120,7 @@ struct CeremonyCommand: AsyncParsableCommand {
     private static func phones(_ report: ProgressReport, _ isCodeRequested: AwaitableState<Bool>) -> LinkedPhones? {
         let store = try? LinkStore.ofUser { report.notify(ProgressState("link-skipped", $0)) }
         guard let store, let links = try? store.links() else { return nil }
-        return LinkedPhones(store, LinkedPhones.usual(links), isCodeRequested: isCodeRequested)
+        return LinkedPhones(store, LinkedPhones.lastUsed(links), isCodeRequested: isCodeRequested)
     }
 
     private static func perform(

@@ -81,7 +81,7 @@ struct SSHKeygenCommand: AsyncParsableCommand {
 
     private func creation(_ destinations: [PermittedDestination]?) throws -> KeyCreation {
         var generator = SystemRandomNumberGenerator()
-        guard let comment = KeyComment(comment ?? Self.usualComment) else {
+        guard let comment = KeyComment(comment ?? Self.defaultComment) else {
             throw CommandFailure(
                 "--comment takes 1 to \(KeyComment.maximumLength) bytes of visible text",
                 status: .usage
@@ -161,7 +161,7 @@ struct SSHKeygenCommand: AsyncParsableCommand {
     }
 
     /// `USER@HOST phone`.
-    private static var usualComment: String {
+    private static var defaultComment: String {
         var name = [CChar](repeating: 0, count: 256)
         let host = gethostname(&name, name.count - 1) == 0 ? name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) } : []
         let user = ProcessEnvironment.variables["USER"] ?? "user"

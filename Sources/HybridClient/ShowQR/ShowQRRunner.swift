@@ -65,7 +65,7 @@ struct ShowQRRunner: Sendable {
         guard let store, !flags.link, !flags.noPhones else { return nil }
         guard let name = flags.phone else {
             // Links that can't be read must not prevent a sign-in with a code.
-            return (try? store.links()).flatMap { LinkedPhones(store, LinkedPhones.usual($0)) }
+            return (try? store.links()).flatMap { LinkedPhones(store, LinkedPhones.lastUsed($0)) }
         }
         let links = try store.links(to: name)
         guard !links.isEmpty else { throw CommandFailure(unknownPhone: name) }
