@@ -183,10 +183,7 @@ struct ListenRunner: Sendable {
                 wakeUp,
                 identity: identity,
                 info: Authenticator.info,
-                events: handlers.events,
-                answer: handlers.answer,
-                sent: handlers.sent,
-                delivered: handlers.delivered
+                handlers: handlers
             )
         }
     }
