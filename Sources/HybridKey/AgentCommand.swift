@@ -2,6 +2,7 @@
 
 internal import ArgumentParser
 internal import Glibc
+internal import HybridClientCeremony
 internal import HybridCommandSupport
 internal import HybridKeyService
 internal import HybridPrimitives

@@ -102,11 +102,7 @@ struct CeremonyCommand: AsyncParsableCommand {
         (timeouts.untilPhoneFound, timeouts.untilAnswered) = (.seconds(request.seconds), .seconds(request.seconds))
         return ClientRun(
             adapter: options.network.adapter,
-            network: NetworkConfiguration(
-                connectTo: options.network.connectTo,
-                trustedCertificates: try settings.value(CeremonySettings.cacert),
-                proxies: ProxySettings(environment: ProcessEnvironment.variables)
-            ),
+            network: try options.networkConfiguration(settings),
             timeouts: timeouts,
             offersBLEChannel: try settings.value(CeremonySettings.bleChannel),
             report: report,
