@@ -212,7 +212,7 @@ let libraries: [Target] = [
         [
             "HybridPrimitives", "HybridThreads", "HybridCBOR", "HybridCTAP", "HybridCaBLE", "HybridWebAuthn",
             "HybridQRCode", "HybridBLEAdvert", "HybridDataChannel", "HybridCommandSupport", "HybridSession",
-            "HybridLocalPage", crypto,
+            "HybridLocalPage", argumentParser, crypto,
         ]
     ),
     library(

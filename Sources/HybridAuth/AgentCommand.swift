@@ -55,7 +55,7 @@ struct AgentCommand: AsyncParsableCommand {
             }
             return AgentSocket(inherited: inherited.descriptor)
         }
-        guard let path = socket ?? VaultAgentClient.usualPath(ProcessEnvironment.variables) else {
+        guard let path = socket ?? VaultAgentClient.defaultPath(ProcessEnvironment.variables) else {
             throw CommandFailure("XDG_RUNTIME_DIR is not set; set it, or name a socket with --socket", status: .usage)
         }
         return try AgentSocket(path: path)

@@ -74,8 +74,8 @@ enum AuthSettings {
     )
 
     /// Returns the path of the user's `auth.env`.
-    static func usualFile(_ environment: [String: String]) throws(CommandFailure) -> String {
-        guard let path = ConfigurationFile.usualPath("auth.env", environment) else {
+    static func defaultFile(_ environment: [String: String]) throws(CommandFailure) -> String {
+        guard let path = ConfigurationFile.defaultPath("auth.env", environment) else {
             throw CommandFailure("HOME is not set; set it, or XDG_CONFIG_HOME", status: .usage)
         }
         return path
@@ -87,7 +87,7 @@ enum AuthSettings {
         return try resolver.resolve(
             flags: flags,
             environment: environment,
-            file: try ConfigurationFile.read(named: nil, orElse: try usualFile(environment))
+            file: try ConfigurationFile.read(named: nil, orElse: try defaultFile(environment))
         )
     }
 
@@ -117,7 +117,7 @@ enum AuthSettings {
         let environment = ProcessEnvironment.variables
         let original = try resolver.resolve(
             environment: rank(source) < rank(.variable("")) ? [:] : environment,
-            file: try ConfigurationFile.read(named: nil, orElse: try usualFile(environment))
+            file: try ConfigurationFile.read(named: nil, orElse: try defaultFile(environment))
         )
         if let named = try original.value(tunnelDomain), TunnelDomain(argument: named)?.id == domain.id { return file }
         report("\(source) is not for \(domain.host) and is not sent; --tunnel-token-file names another")

@@ -43,7 +43,7 @@ struct FingerprintOffer: Sendable {
         case finger(StoreKey)
         /// The user answered or closed the prompt.
         case typed(Result<PinentrySecret, PinentryError>)
-        /// No finger will match; the prompt was closed to tell the user why.
+        /// No finger will match; the prompt was closed to show the reason.
         case failed(String)
     }
 

@@ -39,7 +39,7 @@ struct LinkDecision: Sendable {
             return nil
         }
         guard label != nil || asks else { return nil }
-        let store = try PhoneLinkStore(path: PhoneLinkStore.usualPath(ProcessEnvironment.variables))
+        let store = try PhoneLinkStore(path: PhoneLinkStore.defaultPath(ProcessEnvironment.variables))
         if let label {
             try store.checkRoom()
             return try newLink(label, store, progress)

@@ -27,7 +27,7 @@ struct LinkOutput: ParsableArguments {
 
     /// Returns the links; reports damaged files.
     func contents() throws(CommandFailure) -> (store: PhoneLinkStore, contents: PhoneLinkStore.Contents) {
-        let store = try PhoneLinkStore(path: PhoneLinkStore.usualPath(ProcessEnvironment.variables))
+        let store = try PhoneLinkStore(path: PhoneLinkStore.defaultPath(ProcessEnvironment.variables))
         let contents = try store.contents()
         for sentence in contents.damaged { report(sentence) }
         return (store, contents)

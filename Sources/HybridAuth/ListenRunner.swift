@@ -34,7 +34,7 @@ struct ListenRunner: Sendable {
 
     init(_ options: LinkRelayOptions, idleTime: Duration, _ settings: Configuration) throws {
         (self.settings, self.idleTime) = (settings, idleTime)
-        store = try PhoneLinkStore(path: PhoneLinkStore.usualPath(ProcessEnvironment.variables))
+        store = try PhoneLinkStore(path: PhoneLinkStore.defaultPath(ProcessEnvironment.variables))
         network = try options.configuration(settings)
         adapter = options.network.adapter
         relyingParties = try settings.value(AuthSettings.localServices) ? Set(RelyingPartyID.Kind.allCases) : [.domain]
@@ -183,10 +183,7 @@ struct ListenRunner: Sendable {
                 wakeUp,
                 identity: identity,
                 info: Authenticator.info,
-                events: handlers.events,
-                answer: handlers.answer,
-                sent: handlers.sent,
-                delivered: handlers.delivered
+                handlers: handlers
             )
         }
     }

@@ -11,7 +11,7 @@ enum PasskeyChoice {
     /// Minimum number of ID digits that select a passkey.
     static let minimumDigits = 4
     /// Number of digits that are shown, unless more are needed to distinguish the passkeys.
-    private static let usualDigits = 8
+    private static let shownDigits = 8
 
     static let help = ArgumentHelp("The beginning of its ID, or its site.", valueName: "which")
     static let explanation = """
@@ -48,6 +48,6 @@ enum PasskeyChoice {
     /// Returns the number of ID digits, at least eight, that distinguishes all passkeys.
     static func digitsNeeded(_ passkeys: [PasskeySummary]) -> Int {
         let names = passkeys.map(\.record.description)
-        return (usualDigits..<32).first { length in Set(names.map { $0.prefix(length) }).count == names.count } ?? 32
+        return (shownDigits..<32).first { length in Set(names.map { $0.prefix(length) }).count == names.count } ?? 32
     }
 }

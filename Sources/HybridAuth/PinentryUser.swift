@@ -306,8 +306,8 @@ enum ConsentText {
 /// An attacker may have created a code earlier and then deceived the user into scanning it. Such a code is old. Because
 /// clocks differ, an old code is not rejected, but the user is warned.
 enum CodeAge {
-    /// Maximum age of a code in an ordinary scan, in seconds.
-    static let usual: UInt64 = 120
+    /// Maximum age of a code without a warning, in seconds.
+    static let maximumWithoutWarning: UInt64 = 120
 
     /// Returns the age as text.
     static func text(_ seconds: UInt64) -> String {
@@ -319,9 +319,9 @@ enum CodeAge {
         }
     }
 
-    /// Returns a warning about a code that is older than usual.
+    /// Returns a warning about an old code.
     static func warning(_ age: UInt64?) -> String? {
-        guard let age, age > usual else { return nil }
+        guard let age, age > maximumWithoutWarning else { return nil }
         return "OLD CODE: it was made \(text(age)) ago. Go on only if you have just asked for it yourself."
     }
 }

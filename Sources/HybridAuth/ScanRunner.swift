@@ -134,13 +134,9 @@ struct ScanRunner: Sendable {
                 offer,
                 linking: newLink?.offer,
                 info: Authenticator.info,
-                events: { event in
-                    handlers.events(event)
+                handlers: handlers.observed { event in
                     if case .linkOffered = event { newLink?.save(progress) }
-                },
-                answer: handlers.answer,
-                sent: handlers.sent,
-                delivered: handlers.delivered
+                }
             )
         }
     }

@@ -17,14 +17,6 @@ struct ServedVault: Sendable {
     let tpm: TPMDevice
     let progress: ScanProgress
 
-    /// The closures that a session calls.
-    struct Handlers: Sendable {
-        let events: @Sendable (AuthenticatorEvent) -> Void
-        let answer: @Sendable (CTAPRequest) async -> CTAPResponse
-        let sent: @Sendable () async -> Void
-        let delivered: @Sendable () async -> Void
-    }
-
     /// Opens the radio and reports if it is virtual.
     static func openRadio(_ adapter: AdapterName?, _ progress: ScanProgress) async throws -> BluetoothRadio {
         let radio = try await BluetoothRadio.open(adapter: adapter, for: .advertiser)
@@ -38,7 +30,7 @@ struct ServedVault: Sendable {
         _ user: PinentryUser,
         _ radio: BluetoothRadio,
         _ transport: TransportKind,
-        _ session: (Handlers) async throws -> AuthenticatorOutcome
+        _ session: (AuthenticatorSession.Handlers) async throws -> AuthenticatorOutcome
     ) async throws {
         let location = try VaultLocation(path: path, tpm: tpm)
         let vault = try await Vault.openOrCreate(at: location, under: radio, asking: user, progress)
@@ -66,8 +58,11 @@ struct ServedVault: Sendable {
         try await ScanOutcome(authenticator: authenticator, transport: transport.kind).check(outcome)
     }
 
-    private func handlers(_ authenticator: Authenticator, _ transport: TransportKind) -> Handlers {
-        Handlers(
+    private func handlers(
+        _ authenticator: Authenticator,
+        _ transport: TransportKind
+    ) -> AuthenticatorSession.Handlers {
+        AuthenticatorSession.Handlers(
             events: { event in
                 transport.update(event)
                 progress.show(event)

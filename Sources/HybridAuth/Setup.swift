@@ -41,7 +41,7 @@ struct Setup: AsyncParsableCommand {
 
     func run() async throws {
         let dialogue = SetupDialogue()
-        let file = try SetupFile(path: AuthSettings.usualFile(ProcessEnvironment.variables))
+        let file = try SetupFile(path: AuthSettings.defaultFile(ProcessEnvironment.variables))
         let domain = try chosenDomain(dialogue)
         var changes: [(name: String, value: String?)] = [("HYBRID_TUNNEL_DOMAIN", String(domain.id))]
         if let tunnelTokenFile {

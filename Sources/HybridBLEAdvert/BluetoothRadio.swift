@@ -99,7 +99,7 @@ public final class BluetoothRadio: Sendable {
     ///
     /// If no adapter was named when this radio was opened, the new one may use another adapter.
     ///
-    /// - Throws: `RadioError` if its `mayPass` is false, `CancellationError`.
+    /// - Throws: `RadioError` if its `isTemporary` is false, `CancellationError`.
     public func reopened() async throws -> BluetoothRadio {
         while true {
             // Poll, because there may be no bus or service that could send a signal.
@@ -107,7 +107,7 @@ public final class BluetoothRadio: Sendable {
             do throws(RadioError) {
                 return try await Self.open(adapter: origin.adapter, for: origin.role, on: origin.address)
             } catch {
-                guard error.mayPass else { throw error }
+                guard error.isTemporary else { throw error }
             }
         }
     }

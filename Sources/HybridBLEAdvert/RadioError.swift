@@ -13,13 +13,13 @@ public struct RadioError: ExplainedFailure, Hashable {
     /// True if the cause may disappear by itself or by an action of the user.
     ///
     /// Examples are Bluetooth that is switched off, an unplugged adapter or a service that restarts.
-    public let mayPass: Bool
+    public let isTemporary: Bool
 
-    private init(_ code: String, _ sentence: String, status: ExitStatus = .unavailable, mayPass: Bool = false) {
+    private init(_ code: String, _ sentence: String, status: ExitStatus = .unavailable, isTemporary: Bool = false) {
         self.code = code
         self.sentence = sentence
         self.status = status
-        self.mayPass = mayPass
+        self.isTemporary = isTemporary
     }
 
     /// No system bus answers.
@@ -32,14 +32,14 @@ public struct RadioError: ExplainedFailure, Hashable {
     public static let noBluetoothService = RadioError(
         "no-bluetooth-service",
         "the Bluetooth service is not running; install bluez and start it: systemctl start bluetooth",
-        mayPass: true
+        isTemporary: true
     )
 
     /// bluetoothd has no adapter.
     public static let noAdapter = RadioError(
         "no-adapter",
         "no Bluetooth adapter was found; plug one in, or check it with: bluetoothctl list",
-        mayPass: true
+        isTemporary: true
     )
 
     /// No adapter has this name.
@@ -47,7 +47,7 @@ public struct RadioError: ExplainedFailure, Hashable {
         RadioError(
             "adapter-not-found",
             "there is no Bluetooth adapter \(adapter); see ls /sys/class/bluetooth for the available adapters",
-            mayPass: true
+            isTemporary: true
         )
     }
 
@@ -56,7 +56,7 @@ public struct RadioError: ExplainedFailure, Hashable {
         RadioError(
             "adapter-off",
             "Bluetooth is off (\(adapter)); switch it on: rfkill unblock bluetooth, then bluetoothctl power on",
-            mayPass: true
+            isTemporary: true
         )
     }
 
@@ -80,7 +80,7 @@ public struct RadioError: ExplainedFailure, Hashable {
     public static let bluetoothServiceGone = RadioError(
         "bluetooth-service-gone",
         "the Bluetooth service stopped; see journalctl -u bluetooth, and try again",
-        mayPass: true
+        isTemporary: true
     )
 
     /// bluetoothd did not answer in time.
@@ -88,7 +88,7 @@ public struct RadioError: ExplainedFailure, Hashable {
         "bluetooth-timed-out",
         "the Bluetooth service did not answer in time; restart it: systemctl restart bluetooth",
         status: .temporary,
-        mayPass: true
+        isTemporary: true
     )
 
     /// This program canceled its own request, so the state of the radio is unknown.

@@ -32,7 +32,7 @@ package enum CeremonySettings {
     ) throws(CommandFailure) -> Configuration {
         let environment = ProcessEnvironment.variables
         var file: ConfigurationFile?
-        if let path = ConfigurationFile.usualPath(name, environment) {
+        if let path = ConfigurationFile.defaultPath(name, environment) {
             file = try ConfigurationFile.read(named: nil, orElse: path)
         }
         let settings = try resolver.resolve(flags: flags, environment: environment, file: file)

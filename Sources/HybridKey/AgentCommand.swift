@@ -2,6 +2,7 @@
 
 internal import ArgumentParser
 internal import Glibc
+internal import HybridClientCeremony
 internal import HybridCommandSupport
 internal import HybridKeyService
 internal import HybridPrimitives
@@ -50,7 +51,7 @@ struct AgentCommand: ParsableCommand {
         var flags = ceremony.flags
         flags.set(KeySettings.upstream, upstream)
         let agent = try RunningAgent(ceremony, flags, usesTerminal: tty, seconds: timeout)
-        let path = try socket ?? Self.usualSocket()
+        let path = try socket ?? Self.defaultSocket()
         // Before the socket is created, which takes a file that an ended process has left behind.
         if let upstream = agent.upstream, [path, restrictedSocket].contains(upstream) {
             throw RunningAgent.ownUpstream
@@ -67,7 +68,7 @@ struct AgentCommand: ParsableCommand {
         try agent.serve(listener, restricted: restricted)
     }
 
-    private static func usualSocket() throws -> String {
+    private static func defaultSocket() throws -> String {
         guard let folder = ProcessEnvironment.variables["XDG_RUNTIME_DIR"], folder.hasPrefix("/") else {
             throw CommandFailure("XDG_RUNTIME_DIR is not set; name the socket with --socket", status: .usage)
         }

@@ -102,11 +102,7 @@ struct CeremonyCommand: AsyncParsableCommand {
         (timeouts.untilPhoneFound, timeouts.untilAnswered) = (.seconds(request.seconds), .seconds(request.seconds))
         return ClientRun(
             adapter: options.network.adapter,
-            network: NetworkConfiguration(
-                connectTo: options.network.connectTo,
-                trustedCertificates: try settings.value(CeremonySettings.cacert),
-                proxies: ProxySettings(environment: ProcessEnvironment.variables)
-            ),
+            network: try options.networkConfiguration(settings),
             timeouts: timeouts,
             offersBLEChannel: try settings.value(CeremonySettings.bleChannel),
             report: report,
@@ -120,7 +116,7 @@ struct CeremonyCommand: AsyncParsableCommand {
     private static func phones(_ report: ProgressReport, _ isCodeRequested: AwaitableState<Bool>) -> LinkedPhones? {
         let store = try? LinkStore.ofUser { report.notify(ProgressState("link-skipped", $0)) }
         guard let store, let links = try? store.links() else { return nil }
-        return LinkedPhones(store, LinkedPhones.usual(links), isCodeRequested: isCodeRequested)
+        return LinkedPhones(store, LinkedPhones.lastUsed(links), isCodeRequested: isCodeRequested)
     }
 
     private static func perform(

@@ -10,26 +10,8 @@ internal import HybridKeyService
 internal import HybridPrimitives
 internal import HybridThreads
 
-/// The options of ceremonies, which a command passes on to the process that performs them.
-struct CeremonyOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("\(CeremonySettings.cacert.help)", valueName: "file"))
-    var cacert: String?
-
-    @OptionGroup
-    var network: NetworkOptions<AdapterName>
-
-    @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: CeremonySettings.bleChannel.help))
-    var bleChannel: Bool?
-
-    /// The flags of settings.
-    var flags: GivenFlags {
-        var given = GivenFlags()
-        given.set(CeremonySettings.cacert, cacert)
-        given.set(CeremonySettings.bleChannel, bleChannel)
-        return given
-    }
-
-    /// The arguments from which these options are parsed.
+extension CeremonyOptions {
+    /// The arguments for the process that performs the ceremonies, from which these options are parsed.
     private var arguments: [String] {
         var arguments: [String] = []
         if let cacert { arguments += ["--cacert", cacert] }

@@ -27,33 +27,27 @@ struct PAMCommand: AsyncParsableCommand {
         @Option(help: ArgumentHelp("The account; default: the current one.", valueName: "name"))
         var user: String?
 
-        @Flag(help: "Show the code in a window or on a page in the browser, not on the terminal.")
-        var open = false
-
-        @Option(help: ArgumentHelp("Seconds to wait for a phone, and again for its user.", valueName: "s"))
-        var timeout = 120
-
         @OptionGroup
-        var ceremony: CeremonyOptions
-
-        func validate() throws {
-            guard (1...3600).contains(timeout) else { throw ValidationError("--timeout takes 1 to 3600 seconds.") }
-        }
+        var options: CreationOptions
 
         func run() async throws {
             try StandardOutput.requireOpen()
-            let settings = try KeySettings.resolve(ceremony.flags)
-            let launcher = try ceremony.launcher(settings, usesTerminal: !open && isatty(STDERR_FILENO) == 1)
+            let launcher = try options.launcher()
             let folder = try KeySettings.stateFolder()
             let memory = CredentialMemoryStore(in: folder)
             // A memory that can't be read is reported before the phone is asked.
             _ = try memory.memory()
             let enrolment = try enrolment()
             let outcome = try await launcher.performUntilSignal(
-                CeremonyRequest(.create(enrolment.request), purpose: enrolment.purpose, seconds: timeout),
-                event: enrolment.event(timeout: .seconds(timeout))
+                CeremonyRequest(.create(enrolment.request), purpose: enrolment.purpose, seconds: options.timeout),
+                event: enrolment.event(timeout: .seconds(options.timeout))
             )
-            Self.record(enrolment, outcome, in: Journal(in: folder))
+            do throws(CommandFailure) {
+                let journal = Journal(in: folder)
+                try journal.append(outcome, of: enrolment.request, purpose: enrolment.purpose, by: .pamEnrolment)
+            } catch {
+                HybridKey.report(error.sentence)
+            }
             switch outcome {
             case .cancelled: throw CommandFailure("it was cancelled", status: .interrupted)
             case .failed(let status): throw CommandFailure("no passkey was created", code: status.name, status: status)
@@ -97,28 +91,6 @@ struct PAMCommand: AsyncParsableCommand {
                 throw CommandFailure("this computer has no name", status: .unavailable)
             }
             return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        }
-
-        private static func record(_ enrolment: PAMEnrolment, _ outcome: CeremonyOutcome, in journal: Journal) {
-            let result =
-                switch outcome {
-                case .answered: "created"
-                case .cancelled: "cancelled"
-                case .failed(let status): status == .notPermitted ? "declined" : "failed: \(status.name)"
-                }
-            do throws(CommandFailure) {
-                try journal.append(
-                    JournalEntry(
-                        time: WallClock.realtime.now(),
-                        door: .pamEnrolment,
-                        relyingParty: enrolment.request.relyingParty.id.text,
-                        purpose: enrolment.purpose,
-                        result: result
-                    )
-                )
-            } catch {
-                HybridKey.report(error.sentence)
-            }
         }
     }
 }

@@ -37,24 +37,12 @@ struct SSHKeygenCommand: AsyncParsableCommand {
     @OptionGroup
     var limits: DestinationOptions
 
-    @Flag(help: "Show the code in a window or on a page in the browser, not on the terminal.")
-    var open = false
-
-    @Option(help: ArgumentHelp("Seconds to wait for a phone, and again for its user.", valueName: "s"))
-    var timeout = 120
-
     @OptionGroup
-    var ceremony: CeremonyOptions
-
-    func validate() throws {
-        guard (1...3600).contains(timeout) else { throw ValidationError("--timeout takes 1 to 3600 seconds.") }
-    }
+    var options: CreationOptions
 
     func run() async throws {
         try StandardOutput.requireOpen()
-        let settings = try KeySettings.resolve(ceremony.flags)
-        let usesTerminal = !open && isatty(STDERR_FILENO) == 1
-        let launcher = try ceremony.launcher(settings, usesTerminal: usesTerminal)
+        let launcher = try options.launcher()
         let destinations = try limits.destinations()
         let folder = try KeySettings.stateFolder()
         // A store that can't be read or is full is reported before the phone is asked.
@@ -62,11 +50,11 @@ struct SSHKeygenCommand: AsyncParsableCommand {
         try store.checkRoom()
         let creation = try creation(destinations)
         let outcome = try await perform(creation, launcher)
-        do {
-            try record(creation, outcome, in: Journal(in: folder))
-        } catch let failure as CommandFailure {
+        do throws(CommandFailure) {
+            try Journal(in: folder).append(outcome, of: creation.request, purpose: creation.purpose, by: .keygen)
+        } catch {
             // The phone has stored the key already, so it must not be lost.
-            HybridKey.report(failure.sentence)
+            HybridKey.report(error.sentence)
         }
         let key = try key(of: creation, outcome)
         do {
@@ -81,7 +69,7 @@ struct SSHKeygenCommand: AsyncParsableCommand {
 
     private func creation(_ destinations: [PermittedDestination]?) throws -> KeyCreation {
         var generator = SystemRandomNumberGenerator()
-        guard let comment = KeyComment(comment ?? Self.usualComment) else {
+        guard let comment = KeyComment(comment ?? Self.defaultComment) else {
             throw CommandFailure(
                 "--comment takes 1 to \(KeyComment.maximumLength) bytes of visible text",
                 status: .usage
@@ -124,26 +112,8 @@ struct SSHKeygenCommand: AsyncParsableCommand {
 
     private func perform(_ creation: KeyCreation, _ launcher: CeremonyLauncher) async throws -> CeremonyOutcome {
         try await launcher.performUntilSignal(
-            CeremonyRequest(.create(creation.request), purpose: creation.purpose, seconds: timeout),
-            event: creation.event(timeout: .seconds(timeout))
-        )
-    }
-
-    private func record(_ creation: KeyCreation, _ outcome: CeremonyOutcome, in journal: Journal) throws {
-        let result =
-            switch outcome {
-            case .answered: "created"
-            case .cancelled: "cancelled"
-            case .failed(let status): status == .notPermitted ? "declined" : "failed: \(status.name)"
-            }
-        try journal.append(
-            JournalEntry(
-                time: WallClock.realtime.now(),
-                door: .keygen,
-                relyingParty: creation.request.relyingParty.id.text,
-                purpose: creation.purpose,
-                result: result
-            )
+            CeremonyRequest(.create(creation.request), purpose: creation.purpose, seconds: options.timeout),
+            event: creation.event(timeout: .seconds(options.timeout))
         )
     }
 
@@ -161,7 +131,7 @@ struct SSHKeygenCommand: AsyncParsableCommand {
     }
 
     /// `USER@HOST phone`.
-    private static var usualComment: String {
+    private static var defaultComment: String {
         var name = [CChar](repeating: 0, count: 256)
         let host = gethostname(&name, name.count - 1) == 0 ? name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) } : []
         let user = ProcessEnvironment.variables["USER"] ?? "user"

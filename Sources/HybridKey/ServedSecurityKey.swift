@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridCTAPHID
+internal import HybridClientCeremony
 internal import HybridCommandSupport
 internal import HybridKeyService
 internal import HybridPrimitives

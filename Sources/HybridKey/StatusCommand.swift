@@ -149,11 +149,7 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     private func relays(_ settings: Configuration) async throws -> Item {
-        let network = NetworkConfiguration(
-            connectTo: ceremony.network.connectTo,
-            trustedCertificates: try settings.value(CeremonySettings.cacert),
-            proxies: ProxySettings(environment: ProcessEnvironment.variables)
-        )
+        let network = try ceremony.networkConfiguration(settings)
         // The relays of Google and Apple; a phone names its own.
         let domains = [0, 1].compactMap { TunnelDomain(id: $0) }
         let end = ContinuousClock.now + Self.relayTimeout

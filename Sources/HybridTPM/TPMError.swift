@@ -22,7 +22,7 @@ public enum TPMError: ExplainedFailure, Hashable {
     case otherTPM
     /// The sealed object was changed: the TPM refuses to load it.
     case objectDamaged
-    /// The persistent key at the usual handle cannot protect a sealed object.
+    /// The persistent key at the default handle cannot protect a sealed object.
     case unsuitableParent
     /// There is no storage key, and the owner's password prevents its creation.
     case ownerPasswordSet

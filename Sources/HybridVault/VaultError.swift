@@ -10,7 +10,7 @@ public enum VaultError: ExplainedFailure, Hashable {
     /// There is no vault at the path, and this device has not seen one there; a new one may be created.
     case doesNotExist(path: String)
     /// There was a vault at the path; now the directory is missing or holds no vault.
-    case wasHereButIsEmpty(path: String)
+    case missing(path: String)
     /// The directory has other files of a vault but no `vault.json`.
     case incomplete(path: String)
     /// The directory holds files that do not belong to a vault.
@@ -129,7 +129,7 @@ public enum VaultError: ExplainedFailure, Hashable {
     private var explanation: (ExitStatus, String) {
         switch self {
         case .doesNotExist(let path): (.noInput, "there is no vault at \(path); the first scan creates it")
-        case .wasHereButIsEmpty(let path):
+        case .missing(let path):
             (.noInput, "the vault at \(path) is gone; mount its disk, let the file sync finish, or restore a backup")
         case .incomplete(let path):
             (.noInput, "the vault at \(path) lacks vault.json; let the file sync finish or restore a backup")

@@ -88,12 +88,12 @@ package struct AirControl: Sendable {
     }
 
     /// Stops bluetoothd, which loses all its state.
-    package func vanish() async throws(BusError) {
+    package func stopService() async throws(BusError) {
         _ = try await call("Vanish")
     }
 
     /// Starts bluetoothd again.
-    package func comeBack() async throws(BusError) {
+    package func startService() async throws(BusError) {
         _ = try await call("Return")
     }
 

@@ -49,8 +49,8 @@ extension BlueZModel {
             let texts = call.body.compactMap(\.text)
             failures[texts[0]] = .error(name: texts[1], message: texts[2])
         case "SwallowNext": swallowed.formUnion(call.body.compactMap(\.text))
-        case "Vanish": vanish()
-        case "Return": comeBack()
+        case "Vanish": stopService()
+        case "Return": startService()
         case "ActiveAdverts": return .values([.strings(activeAdverts)])
         default: return .noMethod(call)
         }

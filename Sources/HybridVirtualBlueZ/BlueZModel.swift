@@ -86,7 +86,7 @@ struct BlueZModel: Sendable {
     }
 
     /// Stops bluetoothd, which loses all its state.
-    mutating func vanish() {
+    mutating func stopService() {
         isPresent = false
         tree = ObjectTree()
         air = Air(settings)
@@ -97,7 +97,7 @@ struct BlueZModel: Sendable {
     }
 
     /// Starts bluetoothd again.
-    mutating func comeBack() {
+    mutating func startService() {
         guard !isPresent else { return }
         isPresent = true
         start()

@@ -172,7 +172,7 @@ struct RadioErrorTests {
             try await testRadio.radio(.scanner) { radio in
                 let error = await radioError {
                     try await radio.withScan { adverts in
-                        try await testRadio.control.vanish()
+                        try await testRadio.control.stopService()
                         for try await _ in adverts {}
                     }
                 }
@@ -183,7 +183,7 @@ struct RadioErrorTests {
                 )
             }
             #expect(await radioError { _ = try await testRadio.open(.scanner) } == .noBluetoothService)
-            try await testRadio.control.comeBack()
+            try await testRadio.control.startService()
             _ = try await testRadio.control.inject([UInt8](repeating: 3, count: 20))
             try await testRadio.radio(.scanner) { radio in
                 _ = try await radio.withScan { try await $0.received(until: try advert(3)) }
@@ -197,17 +197,17 @@ struct RadioErrorTests {
             try await testRadio.radio(.advertiser, "hci0") { radio in
                 try await radio.withAdvert(try advert(1)) { active in
                     try await testRadio.control.setPowered("hci0", false)
-                    try await testRadio.control.vanish()
+                    try await testRadio.control.stopService()
                     #expect(await active.waitUntilGone() == .bluetoothServiceGone)
                 }
             }
-            try await testRadio.control.comeBack()
+            try await testRadio.control.startService()
             try await testRadio.control.setPowered("hci0", true)
             try await testRadio.radio(.scanner, "hci0") { radio in
                 let error = await radioError {
                     try await radio.withScan { adverts in
                         try await testRadio.control.setPowered("hci0", false)
-                        try await testRadio.control.vanish()
+                        try await testRadio.control.stopService()
                         for try await _ in adverts {}
                     }
                 }
@@ -221,7 +221,7 @@ struct RadioErrorTests {
         try await TestRadio.run { testRadio in
             try await testRadio.radio(.advertiser) { radio in
                 try await radio.withAdvert(try advert(1)) { active in
-                    try await testRadio.control.vanish()
+                    try await testRadio.control.stopService()
                     #expect(await active.waitUntilGone() == .bluetoothServiceGone)
                 }
             }

@@ -240,9 +240,9 @@ struct BadInputTests {
             )
             try await scan().expect(69, "may not use Bluetooth")
 
-            try await environment.air.vanish()
+            try await environment.air.stopService()
             try await scan().expect(69, "Bluetooth service is not running")
-            try await environment.air.comeBack()
+            try await environment.air.startService()
 
             #expect(environment.vaultContents() == before)
             try await environment.untilNoAdverts()

@@ -156,10 +156,10 @@ struct DoctorTests {
             #expect(forbidden.code == 69 && forbidden["scanning"]?.state == "failed")
             #expect(forbidden["scanning"]?.found.contains("may not use Bluetooth") == true)
 
-            try await environment.air.vanish()
+            try await environment.air.stopService()
             let (serviceless, _) = try await Self.examine(environment, flags)
             #expect(serviceless.code == 69 && serviceless["bluetooth-service"]?.state == "failed")
-            try await environment.air.comeBack()
+            try await environment.air.startService()
         }
     }
 

@@ -65,14 +65,14 @@ struct LiveStateTests {
         func begin(_ environment: CeremonyEnvironment) async throws {
             switch self {
             case .switchedOff: try await environment.air.setPowered("hci0", false)
-            case .serviceGone: try await environment.air.vanish()
+            case .serviceGone: try await environment.air.stopService()
             }
         }
 
         func end(_ environment: CeremonyEnvironment) async throws {
             switch self {
             case .switchedOff: try await environment.air.setPowered("hci0", true)
-            case .serviceGone: try await environment.air.comeBack()
+            case .serviceGone: try await environment.air.startService()
             }
         }
 

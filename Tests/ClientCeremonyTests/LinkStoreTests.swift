@@ -168,7 +168,7 @@ struct LinkStoreTests {
             #expect(try test.store.links().map(\.id) == [other.id, newer.id, older.id])
             #expect(try test.store.links(to: "Pixel").map(\.id) == [newer.id, older.id])
             #expect(try test.store.links(to: older.id).map(\.id) == [older.id])
-            #expect(LinkedPhones.usual(try test.store.links()).map(\.id) == [other.id])
+            #expect(LinkedPhones.lastUsed(try test.store.links()).map(\.id) == [other.id])
             #expect(try test.store.update(older) { $0.name = PhoneName("Renamed") })
             #expect(try test.store.links(to: "Renamed").map(\.id) == [older.id])
             #expect(try test.store.remove(older))

@@ -40,7 +40,7 @@ struct FailureTableTests {
     ]
 
     private static let client: [ClientFailure] = [
-        .phoneNotNearby, .unknownRelay, .phoneSilent, .userTimedOut, .phoneVanished, .phoneOrRelayVanished,
+        .phoneNotNearby, .unknownRelay, .phoneSilent, .userTimedOut, .phoneDisconnected, .phoneOrRelayDisconnected,
         .notThisPhone, .phoneLacksCTAP, .phoneLacksDigitalCredentials, .phoneMisbehaved("HOW"), .internalFault("WORDS"),
         .phoneUnreachable(name), .phoneUnsubscribed(name), .phoneNotAnswering(name), .phoneDeclined(name),
         .notLinkedPhone(name), .linkGone(name),

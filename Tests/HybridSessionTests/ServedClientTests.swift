@@ -52,10 +52,7 @@ struct ServedClientTests {
             try await ServedClient(channel: connection.phone).serve(
                 timeouts,
                 accepting: relyingParties,
-                events: { _ in },
-                answer: answer,
-                sent: sent,
-                delivered: delivered
+                AuthenticatorSession.Handlers(events: { _ in }, answer: answer, sent: sent, delivered: delivered)
             )
         }
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HybridPrimitives
 import TestSupport
 import Testing
 
@@ -51,7 +52,7 @@ struct RelyingPartyFuzzReplayTests {
         func nested(_ depth: Int) -> [UInt8] {
             Array((String(repeating: "[", count: depth) + String(repeating: "]", count: depth)).utf8)
         }
-        #expect(JSONItem(utf8: nested(JSONItem.maximumDepth)) != nil)
-        #expect(JSONItem(utf8: nested(JSONItem.maximumDepth + 1)) == nil)
+        #expect(JSONText(decodingUTF8: nested(JSONText.maximumDepth)) != nil)
+        #expect(JSONText(decodingUTF8: nested(JSONText.maximumDepth + 1)) == nil)
     }
 }

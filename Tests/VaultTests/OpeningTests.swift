@@ -50,12 +50,12 @@ struct OpeningTests {
         let fixture = try VaultFixture()
         try fixture.createWithoutPIN()
         try await FileSystem.run("mv", fixture.vault, fixture.root + "/elsewhere")
-        #expect(fixture.refusal() == .wasHereButIsEmpty(path: fixture.vault))
+        #expect(fixture.refusal() == .missing(path: fixture.vault))
         try await FileSystem.run("mkdir", "-m", "700", fixture.vault)
-        #expect(fixture.refusal() == .wasHereButIsEmpty(path: fixture.vault))
+        #expect(fixture.refusal() == .missing(path: fixture.vault))
         try await FileSystem.run("mkdir", fixture.vault + "/lost+found")
-        #expect(fixture.refusal() == .wasHereButIsEmpty(path: fixture.vault))
-        await #expect(throws: VaultError.wasHereButIsEmpty(path: fixture.vault)) { try await fixture.create() }
+        #expect(fixture.refusal() == .missing(path: fixture.vault))
+        await #expect(throws: VaultError.missing(path: fixture.vault)) { try await fixture.create() }
     }
 
     @Test("A path known by its symbolic link is also known by its target")
@@ -71,7 +71,7 @@ struct OpeningTests {
                 virtualRadio: false
             )
         }
-        #expect(refusal == .wasHereButIsEmpty(path: fixture.root + "/real"))
+        #expect(refusal == .missing(path: fixture.root + "/real"))
     }
 
     @Test("A moved vault opens and is known at its new path")
@@ -82,7 +82,7 @@ struct OpeningTests {
         try await FileSystem.run("mv", fixture.vault, new)
         _ = try Vault.open(at: VaultLocation(directory: new, stateDirectory: fixture.state), virtualRadio: false)
         try await FileSystem.run("rm", "-rf", new)
-        #expect(throws: VaultError.wasHereButIsEmpty(path: new)) {
+        #expect(throws: VaultError.missing(path: new)) {
             try Vault.open(at: VaultLocation(directory: new, stateDirectory: fixture.state), virtualRadio: false)
         }
     }
@@ -254,7 +254,7 @@ struct OpeningTests {
     @Test("Every sentence is one non-empty line")
     func sentences() {
         let errors: [VaultError] = [
-            .doesNotExist(path: "/v"), .wasHereButIsEmpty(path: "/v"), .incomplete(path: "/v"), .notAVault(path: "/v"),
+            .doesNotExist(path: "/v"), .missing(path: "/v"), .incomplete(path: "/v"), .notAVault(path: "/v"),
             .anotherVault(path: "/v"), .alreadyExists(path: "/v"), .notADirectory(path: "/v"),
             .loosePermissions(path: "/v", mode: 0o755), .notOwned(path: "/v"), .cannotOpen("x"), .damaged("x"),
             .testVaultNeedsVirtualRadio, .realVaultRefusesVirtualRadio, .unsupportedFormat(2), .rolledBack,

@@ -21,8 +21,8 @@ public struct PromptRequest: Equatable, Sendable {
         let facts = Facts(event)
         (purpose, details) =
             switch event.text("operation") {
-            case "create": ("Create a passkey for \(try facts.relyingParty())", [])
-            case "sign-in": ("Sign in to \(try facts.relyingParty())", [])
+            case "create": (try facts.creation(), [])
+            case "sign-in": (try facts.signIn(), [])
             case "select": ("Use your phone as security key?", [])
             case "ssh-login": try facts.login()
             case "ssh-signature": try facts.signature()
@@ -46,6 +46,31 @@ private struct Facts {
         guard let identifier = try visible("rp_id") else { throw .unusableRequest }
         return identifier
     }
+
+    /// Returns the purpose of a new passkey.
+    func creation() throws(PromptInputError) -> String {
+        let relyingParty = try relyingParty()
+        if let key = Self.name(relyingParty, after: "ssh:") { return "Create \(Self.sshKey(key))" }
+        if let host = Self.name(relyingParty, after: "pam://") { return "Enrol the phone for \(host)" }
+        return "Create a passkey for \(relyingParty)"
+    }
+
+    /// Returns the purpose of an assertion.
+    func signIn() throws(PromptInputError) -> String {
+        let relyingParty = try relyingParty()
+        if let key = Self.name(relyingParty, after: "ssh:") { return "Use \(Self.sshKey(key))" }
+        // pam_u2f may run for sudo or for a login, and does not report which.
+        if let host = Self.name(relyingParty, after: "pam://") { return "Confirm sudo or a login on \(host)" }
+        return "Sign in to \(relyingParty)"
+    }
+
+    /// Returns the name of a local service; `nil` if the RP ID does not begin with the prefix.
+    private static func name(_ relyingParty: String, after prefix: String) -> String? {
+        relyingParty.hasPrefix(prefix) ? String(relyingParty.dropFirst(prefix.count)) : nil
+    }
+
+    /// Returns a phrase for a key of OpenSSH, whose name may be empty.
+    private static func sshKey(_ name: String) -> String { name.isEmpty ? "an SSH key" : "the SSH key \(name)" }
 
     func login() throws(PromptInputError) -> (String, [String]) {
         guard let user = quoted("user") else { throw .unusableRequest }

@@ -17,6 +17,21 @@ struct PromptRequestTests {
         #expect(select.purpose == "Use your phone as security key?")
     }
 
+    @Test(
+        "says what local services want, which are no websites",
+        arguments: [
+            ("sign-in", "ssh:", "Use an SSH key"), ("sign-in", "ssh:work", "Use the SSH key work"),
+            ("create", "ssh:", "Create an SSH key"), ("create", "ssh:work", "Create the SSH key work"),
+            ("sign-in", "pam://laptop", "Confirm sudo or a login on laptop"),
+            ("create", "pam://laptop", "Enrol the phone for laptop"),
+            ("sign-in", "ssh.example", "Sign in to ssh.example"), ("sign-in", "pam.example", "Sign in to pam.example"),
+        ]
+    )
+    func localServices(operation: String, relyingParty: String, purpose: String) throws {
+        let line = #"{"event":"request","operation":"\#(operation)","rp_id":"\#(relyingParty)"}"#
+        #expect(try request(line).purpose == purpose)
+    }
+
     @Test("of an ssh login names host, key, user and host key")
     func login() throws {
         let request = try request(Line.login(#","host":"[build.example]:2222","fingerprint":"\#(fingerprint)""#))

@@ -25,7 +25,7 @@ struct LinkedComputerChecks: Sendable {
     /// Reads the links.
     init() {
         do throws(CommandFailure) {
-            let path = try PhoneLinkStore.usualPath(ProcessEnvironment.variables)
+            let path = try PhoneLinkStore.defaultPath(ProcessEnvironment.variables)
             // Opening the store would create the folder.
             let contents = access(path, F_OK) == 0 ? try PhoneLinkStore(path: path).contents() : nil
             (links, damaged, failure) = (contents?.links ?? [], contents?.damaged ?? [], nil)

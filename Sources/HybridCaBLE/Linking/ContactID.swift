@@ -33,7 +33,7 @@ public struct ContactID: Hashable, Sendable, SecretMaterial {
 }
 
 extension ContactID {
-    /// The kind of a contact ID, which tells the relay how to reach the phone.
+    /// The kind of a contact ID, from which the relay learns how to reach the phone.
     public enum Kind: Hashable, Sendable {
         /// The phone keeps a connection to the relay: `01` and 24 bytes of a hash.
         case listener

@@ -39,14 +39,8 @@ struct Present: AsyncParsableCommand {
     @Flag(help: "Print the text of the code on a line of its own instead of drawing it.")
     var printUrl = false
 
-    @Option(help: ArgumentHelp("\(CeremonySettings.cacert.help)", valueName: "file"))
-    var cacert: String?
-
     @OptionGroup
-    var network: NetworkOptions<AdapterName>
-
-    @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: CeremonySettings.bleChannel.help))
-    var bleChannel: Bool?
+    var options: CeremonyOptions
 
     @Flag(help: "Report the progress on standard error as JSON, one object per line.")
     var json = false
@@ -76,22 +70,15 @@ struct Present: AsyncParsableCommand {
     }
 
     private func credential(_ report: ProgressReport) async throws -> [UInt8] {
-        var flags = GivenFlags()
-        flags.set(CeremonySettings.cacert, cacert)
-        flags.set(CeremonySettings.bleChannel, bleChannel)
-        let settings = try ClientSettings.resolve(flags)
+        let settings = try ClientSettings.resolve(options.flags)
         try settings.checkCertificates(CeremonySettings.cacert, with: TrustAnchors.check)
         let request = try credentialRequest()
         reportRequest(request, report)
         var timeouts = ClientTimeouts()
         (timeouts.untilPhoneFound, timeouts.untilAnswered) = (.seconds(timeout), .seconds(timeout))
         let run = ClientRun(
-            adapter: network.adapter,
-            network: NetworkConfiguration(
-                connectTo: network.connectTo,
-                trustedCertificates: try settings.value(CeremonySettings.cacert),
-                proxies: ProxySettings(environment: ProcessEnvironment.variables)
-            ),
+            adapter: options.network.adapter,
+            network: try options.networkConfiguration(settings),
             timeouts: timeouts,
             offersBLEChannel: try settings.value(CeremonySettings.bleChannel),
             report: report,

@@ -44,14 +44,8 @@ struct ShowQR: AsyncParsableCommand {
     @Flag(help: "Print the text of the code on a line of its own instead of drawing it.")
     var printUrl = false
 
-    @Option(help: ArgumentHelp("\(CeremonySettings.cacert.help)", valueName: "file"))
-    var cacert: String?
-
     @OptionGroup
-    var network: NetworkOptions<AdapterName>
-
-    @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: CeremonySettings.bleChannel.help))
-    var bleChannel: Bool?
+    var options: CeremonyOptions
 
     @Flag(
         help: ArgumentHelp(

@@ -25,16 +25,9 @@ struct ShowQRRunner: Sendable {
     /// All of these can fail before a code is shown. The radio is not used; the network is used only for the page's
     /// loopback address, and for the related origins of a relying party ID of another domain.
     init(_ flags: ShowQR, _ report: ProgressReport) async throws {
-        var given = GivenFlags()
-        given.set(CeremonySettings.cacert, flags.cacert)
-        given.set(CeremonySettings.bleChannel, flags.bleChannel)
-        let settings = try ClientSettings.resolve(given)
+        let settings = try ClientSettings.resolve(flags.options.flags)
         try settings.checkCertificates(CeremonySettings.cacert, with: TrustAnchors.check)
-        let network = NetworkConfiguration(
-            connectTo: flags.network.connectTo,
-            trustedCertificates: try settings.value(CeremonySettings.cacert),
-            proxies: ProxySettings(environment: ProcessEnvironment.variables)
-        )
+        let network = try flags.options.networkConfiguration(settings)
         ceremony = try await flags.ceremony(network)
         self.report = report
         var timeouts = ClientTimeouts()
@@ -48,7 +41,7 @@ struct ShowQRRunner: Sendable {
         store = try flags.linkStore(report)
         let page = flags.open ? try await CodePage.start(subject, report) : nil
         run = ClientRun(
-            adapter: flags.network.adapter,
+            adapter: flags.options.network.adapter,
             network: network,
             timeouts: timeouts,
             offersBLEChannel: try settings.value(CeremonySettings.bleChannel),
@@ -65,7 +58,7 @@ struct ShowQRRunner: Sendable {
         guard let store, !flags.link, !flags.noPhones else { return nil }
         guard let name = flags.phone else {
             // Links that can't be read must not prevent a sign-in with a code.
-            return (try? store.links()).flatMap { LinkedPhones(store, LinkedPhones.usual($0)) }
+            return (try? store.links()).flatMap { LinkedPhones(store, LinkedPhones.lastUsed($0)) }
         }
         let links = try store.links(to: name)
         guard !links.isEmpty else { throw CommandFailure(unknownPhone: name) }

@@ -41,7 +41,7 @@ package struct LinkedPhones: Sendable {
     /// Returns the links that are contacted if the user names none: those with the name of the last used one.
     ///
     /// - Parameter links: All links, the last used first.
-    package static func usual(_ links: [StoredLink]) -> [StoredLink] {
+    package static func lastUsed(_ links: [StoredLink]) -> [StoredLink] {
         links.filter { $0.name == links.first?.name }
     }
 

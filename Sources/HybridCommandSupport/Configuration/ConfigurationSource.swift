@@ -111,22 +111,25 @@ public struct ConfigurationFile: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// Reads the file named on the command line, or else the usual file if it exists.
-    public static func read(named path: String?, orElse usual: String) throws(CommandFailure) -> ConfigurationFile? {
+    /// Reads the file named on the command line, or else the default file if it exists.
+    public static func read(
+        named path: String?,
+        orElse defaultPath: String
+    ) throws(CommandFailure) -> ConfigurationFile? {
         do throws(FileReadError) {
-            let bytes = try readWholeFile(path ?? usual, atMost: EnvironmentFile.maximumSize)
-            return ConfigurationFile(path: path ?? usual, bytes: bytes)
+            let bytes = try readWholeFile(path ?? defaultPath, atMost: EnvironmentFile.maximumSize)
+            return ConfigurationFile(path: path ?? defaultPath, bytes: bytes)
         } catch {
             if path == nil, error == .missing { return nil }
             let status: ExitStatus = error == .tooLarge ? .configuration : .noInput
-            throw CommandFailure("\(path ?? usual): \(error.sentence)", status: status)
+            throw CommandFailure("\(path ?? defaultPath): \(error.sentence)", status: status)
         }
     }
 
-    /// Returns the usual path of a user's file, in `$XDG_CONFIG_HOME/hybrid` or else in `~/.config/hybrid`.
+    /// Returns the default path of a user's file, in `$XDG_CONFIG_HOME/hybrid` or else in `~/.config/hybrid`.
     ///
     /// - Returns: The path, or `nil` if the environment sets neither `XDG_CONFIG_HOME` nor `HOME`.
-    public static func usualPath(_ name: String, _ environment: [String: String]) -> String? {
+    public static func defaultPath(_ name: String, _ environment: [String: String]) -> String? {
         ProcessEnvironment.directory("XDG_CONFIG_HOME", belowHome: ".config", environment).map { "\($0)/\(name)" }
     }
 }

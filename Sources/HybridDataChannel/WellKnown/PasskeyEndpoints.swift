@@ -4,7 +4,7 @@ internal import HybridPrimitives
 
 /// The pages of a site for passkeys: `/.well-known/passkey-endpoints` (W3C Passkey Endpoints §3).
 ///
-/// Retrieving the file tells the network and the site that a passkey of the site exists.
+/// Retrieving the file reveals to the network and the site that a passkey of the site exists.
 package struct PasskeyEndpoints: Hashable, Sendable {
     /// Maximum length of the file in bytes.
     package static let maximumBytes = 64 * 1024

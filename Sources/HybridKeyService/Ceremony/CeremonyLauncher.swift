@@ -12,7 +12,7 @@ package enum CeremonyOutcome: Hashable, Sendable {
     case answered([UInt8])
     /// The user canceled at the prompt, or the client has left.
     case cancelled
-    /// The ceremony failed, and the user has been told the reason.
+    /// The ceremony failed, and the reason was reported to the user.
     case failed(ExitStatus)
 }
 

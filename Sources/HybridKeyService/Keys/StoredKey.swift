@@ -6,7 +6,7 @@ package import HybridSSHAgent
 
 /// An SSH key whose private half is a passkey on a phone.
 ///
-/// Nothing in it is secret: the credential ID only tells the phone which passkey to use.
+/// Nothing in it is secret: the credential ID only identifies the passkey to the phone.
 package struct StoredKey: Hashable, Sendable {
     /// The public key.
     package let publicKey: SSHPublicKey

@@ -6,8 +6,8 @@ internal import HybridCommandSupport
 
 /// The system service hybrid-uhid, which creates one virtual device for each connection and passes its reports on.
 struct DeviceHelper: Sendable {
-    /// The usual path of its socket.
-    static let usualPath = "/run/hybrid-uhid/socket"
+    /// The default path of its socket.
+    static let defaultPath = "/run/hybrid-uhid/socket"
     /// The name of its account.
     private static let account = "_hybrid-uhid"
     /// Time for the helper to accept a connection or a report.
@@ -24,7 +24,7 @@ struct DeviceHelper: Sendable {
     ///   - path: The path of the socket.
     ///   - trustedUsers: Returns the users who may listen there; by default root, whose service manager creates the socket,
     ///     and the helper's account.
-    init(path: String = usualPath, trustedUsers: (@Sendable () -> Set<uid_t>)? = nil) {
+    init(path: String = defaultPath, trustedUsers: (@Sendable () -> Set<uid_t>)? = nil) {
         self.path = path
         self.trustedUsers = trustedUsers ?? { Set([0, Self.accountID].compactMap(\.self)) }
     }

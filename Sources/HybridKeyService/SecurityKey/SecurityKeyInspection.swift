@@ -5,7 +5,7 @@ internal import Glibc
 /// The parts of the system that the virtual security key needs, as found on this computer.
 package struct SecurityKeyInspection: Sendable {
     /// The path of the helper's socket.
-    package static let helperPath = DeviceHelper.usualPath
+    package static let helperPath = DeviceHelper.defaultPath
 
     /// True if the kernel can create virtual devices.
     package let hasModule: Bool

@@ -136,18 +136,13 @@ struct DemoDevices: Sendable {
             narration.step("script", "taps on it; the phone has used neither Bluetooth nor the tunnel before that")
             return .approved
         } serve: { wakeUp, identity in
-            let user = ScriptedUser(pin: .lab) { [narration] text in narration.step("script", text) }
-            let authenticator = Authenticator(store: store, user: user)
             do {
                 try await phone { session in
                     _ = try await session.serveLinked(
                         wakeUp,
                         identity: identity,
                         info: Authenticator.info,
-                        events: narration.linkedPhone,
-                        answer: { await authenticator.answer($0) },
-                        sent: { await authenticator.responseSent() },
-                        delivered: { try? await authenticator.responseDelivered() }
+                        handlers: handlers(events: narration.linkedPhone)
                     )
                 }
             } catch {
@@ -178,23 +173,32 @@ struct DemoDevices: Sendable {
     private func scan(_ text: String, _ links: LabLinks?) async throws {
         let offer = try QROffer(parsing: text)
         narration.step("phone", "scans the code: a public key and a secret that is never sent over a network")
-        let user = ScriptedUser(pin: .lab) { [narration] text in narration.step("script", text) }
-        let authenticator = Authenticator(store: store, user: user)
         let link = links?.newLink(at: relay.domain)
         try await phone { session in
             _ = try await session.serve(
                 offer,
                 linking: link.flatMap { links?.offer($0) },
                 info: Authenticator.info,
-                events: { event in
+                handlers: handlers { event in
                     if case .linkOffered = event, let link { try? links?.save(link, label: "work laptop") }
                     narration.phone(event)
-                },
-                answer: { await authenticator.answer($0) },
-                // An in-memory store does not fail.
-                sent: { await authenticator.responseSent() },
-                delivered: { try? await authenticator.responseDelivered() }
+                }
             )
         }
+    }
+
+    /// Returns the handlers of a session with a new authenticator, whose user follows the script.
+    private func handlers(
+        events: @escaping @Sendable (AuthenticatorEvent) -> Void
+    ) -> AuthenticatorSession.Handlers {
+        let user = ScriptedUser(pin: .lab) { [narration] text in narration.step("script", text) }
+        let authenticator = Authenticator(store: store, user: user)
+        return AuthenticatorSession.Handlers(
+            events: events,
+            answer: { await authenticator.answer($0) },
+            sent: { await authenticator.responseSent() },
+            // An in-memory store does not fail.
+            delivered: { try? await authenticator.responseDelivered() }
+        )
     }
 }

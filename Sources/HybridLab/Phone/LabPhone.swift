@@ -152,15 +152,10 @@ struct LabPhone: Sendable {
             offer,
             linking: link.flatMap { links?.offer($0) },
             info: Authenticator.info,
-            events: { [report, links] event in
+            handlers: user.handlers(wallet) { [report, links] event in
                 if case .clientVerified = event { connected() }
                 if case .linkOffered = event, let link, let links { report.linked(link, in: links) }
-                report.event(event)
-            },
-            answer: { await user.reportedAnswer($0) },
-            sent: { await user.authenticator.responseSent() },
-            delivered: user.delivered,
-            wallet: wallet?.reply
+            }
         )
         await user.authenticator.sessionEnded()
         return PhoneOutcome(end)
@@ -179,10 +174,7 @@ struct LabPhone: Sendable {
             wakeUp,
             identity: identity,
             info: Authenticator.info,
-            events: { [report] event in report.event(event) },
-            answer: { await user.reportedAnswer($0) },
-            sent: { await user.authenticator.responseSent() },
-            delivered: user.delivered
+            handlers: user.handlers()
         )
         await user.authenticator.sessionEnded()
         return PhoneOutcome(end)
@@ -221,10 +213,25 @@ private struct SimulatedAuthenticator: Sendable {
         }
     }
 
-    /// Reports a request and returns the response to it.
-    func reportedAnswer(_ request: CTAPRequest) async -> CTAPResponse {
-        report.request(request)
-        return await answer(request)
+    /// Returns the handlers of a session, which report events and requests; `observer` is called before an event is
+    /// reported.
+    func handlers(
+        _ wallet: ScriptedWallet? = nil,
+        observer: @escaping @Sendable (AuthenticatorEvent) -> Void = { _ in }
+    ) -> AuthenticatorSession.Handlers {
+        AuthenticatorSession.Handlers(
+            events: { [report] event in
+                observer(event)
+                report.event(event)
+            },
+            answer: { request in
+                report.request(request)
+                return await answer(request)
+            },
+            sent: { await authenticator.responseSent() },
+            delivered: delivered,
+            wallet: wallet?.reply
+        )
     }
 
     /// Called when the client has confirmed the response.

@@ -6,8 +6,8 @@ internal import HybridPrimitives
 
 /// A subscription at a push service, through which a relay wakes this device without a connection.
 ///
-/// Each link has its own, so that neither relays nor push servers can tell that two links belong to one device. The
-/// end of the subscription ends the link: no other address can be told to the computer.
+/// Each link has its own, so that neither relays nor push servers can learn that two links belong to one device. The
+/// end of the subscription ends the link: no other address can be sent to the computer.
 package struct PushRegistration: Sendable, SecretMaterial {
     /// The address of a subscription, and the contact ID in which a relay has sealed it.
     package struct Sealed: Hashable, Sendable, SecretMaterial {

@@ -30,10 +30,10 @@ package struct PhoneLinkStore: Sendable {
     /// - Throws: ``CommandFailure``.
     package init(path: String) throws(CommandFailure) { folder = try StateFolder(path: path) }
 
-    /// Returns the usual path, `hybrid/phone` in the user's XDG state directory.
+    /// Returns the default path, `hybrid/phone` in the user's XDG state directory.
     ///
     /// - Throws: ``CommandFailure`` if neither `XDG_STATE_HOME` nor `HOME` is set.
-    package static func usualPath(_ environment: [String: String]) throws(CommandFailure) -> String {
+    package static func defaultPath(_ environment: [String: String]) throws(CommandFailure) -> String {
         guard let folder = ProcessEnvironment.directory("XDG_STATE_HOME", belowHome: ".local/state", environment) else {
             throw CommandFailure("HOME is not set; set it, or XDG_STATE_HOME", status: .usage)
         }

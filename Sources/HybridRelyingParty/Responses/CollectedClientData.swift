@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Crypto
+internal import HybridPrimitives
 
 /// The client data of a response (WebAuthn Level 3 §5.8.1).
 ///
@@ -23,20 +24,20 @@ public struct CollectedClientData: Hashable, Sendable {
     ///
     /// - Returns: `nil` if the bytes are not a JSON object with the required members.
     init?(json: [UInt8]) {
-        guard let members = JSONItem(utf8: json)?.members, let type = members["type"]?.text,
-            let challenge = members["challenge"]?.text, let origin = members["origin"]?.text
+        guard let members = JSONText(decodingUTF8: json), let type = members.member("type")?.text,
+            let challenge = members.member("challenge")?.text, let origin = members.member("origin")?.text
         else { return nil }
         self.json = json
         self.type = type
         self.challenge = challenge
         self.origin = origin
-        switch members["crossOrigin"] ?? .boolean(false) {
+        switch members.member("crossOrigin") ?? .boolean(false) {
         case .boolean(let flag): isCrossOrigin = flag
         default: return nil
         }
-        switch members["topOrigin"] {
-        case .none: topOrigin = nil
-        case .string(let text): topOrigin = text
+        switch members.member("topOrigin") {
+        case nil: topOrigin = nil
+        case .string(let text)?: topOrigin = text
         default: return nil
         }
     }

@@ -28,7 +28,7 @@ public struct RegistrationResponse: Hashable, Sendable {
             throw ResponseRejection(.malformedAttestationObject, in: procedure)
         }
         transports = Array(members.transports.filter(Self.isPlain).prefix(16))
-        isDiscoverable = members.clientExtensionResults["credProps"]?.members?["rk"]?.flag
+        isDiscoverable = members.isDiscoverable
     }
 
     private static func isPlain(_ name: String) -> Bool {

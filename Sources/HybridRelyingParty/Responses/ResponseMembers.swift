@@ -12,32 +12,36 @@ struct ResponseMembers {
     static let maximumBytes = 1 << 17
 
     let id: CredentialID
-    let clientExtensionResults: [String: JSONItem]
     private let procedure: ResponseRejection.Procedure
-    private let response: [String: JSONItem]
+    private let response: JSONText
+
+    /// True if the client reports that the credential is discoverable; `nil` if it reports nothing.
+    let isDiscoverable: Bool?
 
     /// Reads a response and checks its form.
     init(_ json: [UInt8], in procedure: ResponseRejection.Procedure) throws(ResponseRejection) {
         self.procedure = procedure
-        guard json.count <= Self.maximumBytes, let members = JSONItem(utf8: json)?.members,
-            let response = members["response"]?.members, let name = members["id"]?.text,
-            let type = members["type"]?.text
+        guard json.count <= Self.maximumBytes, let members = JSONText(decodingUTF8: json),
+            let response = members.member("response"), response.isObject, let name = members.member("id")?.text,
+            let type = members.member("type")?.text
         else { throw ResponseRejection(.malformedResponse, in: procedure) }
         self.response = response
-        guard name == members["rawId"]?.text, let bytes = Base64URL.decode(name), let id = CredentialID(bytes: bytes)
+        guard name == members.member("rawId")?.text, let bytes = Base64URL.decode(name), let id = CredentialID(bytes: bytes)
         else { throw ResponseRejection(.malformedCredentialID, in: procedure) }
         self.id = id
         guard type == CredentialDescriptor.publicKeyType else {
             throw ResponseRejection(.otherCredentialType, in: procedure)
         }
-        clientExtensionResults = members["clientExtensionResults"]?.members ?? [:]
+        let results = members.member("clientExtensionResults")
+        isDiscoverable =
+            if case .boolean(let flag)? = results?.member("credProps")?.member("rk") { flag } else { nil }
     }
 
     /// Returns the bytes of a member of `response`; `nil` if it is absent or null.
     func optionalBytes(_ name: String) throws(ResponseRejection) -> [UInt8]? {
-        switch response[name] {
-        case .none, .null: return nil
-        case .string(let text):
+        switch response.member(name) {
+        case nil, .null?: return nil
+        case .string(let text)?:
             if let bytes = Base64URL.decode(text) { return bytes }
         default: break
         }
@@ -59,5 +63,16 @@ struct ResponseMembers {
     }
 
     /// The transports that the client reports; other elements are omitted.
-    var transports: [String] { (response["transports"]?.elements ?? []).compactMap(\.text) }
+    var transports: [String] { (response.member("transports")?.elements ?? []).compactMap(\.text) }
+}
+
+extension JSONText {
+    /// Creates a value from JSON after *UTF-8 decode* (WebAuthn Level 3 §7.1 step 5); `nil` if it is not strict JSON.
+    ///
+    /// *UTF-8 decode* removes a byte order mark, and replaces malformed sequences by U+FFFD.
+    init?(decodingUTF8 bytes: [UInt8]) {
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        let text = String(decoding: bytes.starts(with: mark) ? bytes[mark.count...] : bytes[...], as: UTF8.self)
+        try? self.init(parsing: Array(text.utf8))
+    }
 }

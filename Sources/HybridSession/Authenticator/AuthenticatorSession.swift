@@ -67,33 +67,22 @@ public struct AuthenticatorSession: Sendable {
         self.relyingParties = relyingParties
     }
 
-    /// Returns the reply to a request for a digital credential, at most `ChannelMessage.maximumBodyLength` bytes.
-    public typealias Wallet = @Sendable ([UInt8]) async -> [UInt8]
-
     /// Serves one client until it sends *shutdown* or disconnects.
     ///
     /// - Parameters:
     ///   - offer: The scanned code.
     ///   - linking: The link that the user offers to the client, if the client supports linking; `nil` for none.
     ///   - info: The response to `authenticatorGetInfo`.
-    ///   - events: Called with each event.
-    ///   - answer: Returns the response to a request. Its task is canceled if the client disconnects or sends
-    ///     *shutdown*.
-    ///   - sent: Called after each response is sent. If a response cannot be sent, the session ends.
-    ///   - delivered: Called when the client has confirmed the last response by sending *shutdown* or the next request.
-    ///   - wallet: Returns the reply to a request for a digital credential, both as JSON; `nil` if there is no wallet.
+    ///   - handlers: The closures that the session calls.
     /// - Throws: ``AuthenticatorSessionFailure``, `CancellationError`.
     public func serve(
         _ offer: QROffer,
         linking: LinkOffer? = nil,
         info: AuthenticatorInfo,
-        events: @escaping @Sendable (AuthenticatorEvent) -> Void,
-        answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse,
-        sent: @escaping @Sendable () async -> Void,
-        delivered: @escaping @Sendable () async -> Void,
-        wallet: Wallet? = nil
+        handlers: Handlers
     ) async throws -> AuthenticatorOutcome {
-        try await AuthenticatorSessionFailure.wrapping {
+        let events = handlers.events
+        return try await AuthenticatorSessionFailure.wrapping {
             let listener = await listener(for: offer, events)
             defer { listener?.close() }
             return try await withTunnel(for: offer, orOnly: listener, events) { tunnel in
@@ -108,16 +97,12 @@ public struct AuthenticatorSession: Sendable {
                 listener?.close()
                 events(.clientVerified(over: verified.transport.kind))
                 return try await verified.transport.use(insteadOf: tunnel) {
-                    let client = try await verified.completeHandshake(info, presentsCredentials: wallet != nil, events)
-                    return try await client.serve(
-                        timeouts,
-                        accepting: relyingParties,
-                        events: events,
-                        answer: answer,
-                        sent: sent,
-                        delivered: delivered,
-                        wallet: wallet
+                    let client = try await verified.completeHandshake(
+                        info,
+                        presentsCredentials: handlers.wallet != nil,
+                        events
                     )
+                    return try await client.serve(timeouts, accepting: relyingParties, handlers)
                 }
             }
         }
@@ -131,22 +116,16 @@ public struct AuthenticatorSession: Sendable {
     ///   - wakeUp: The approved wake-up.
     ///   - identity: The identity that the client knows.
     ///   - info: The response to `authenticatorGetInfo`.
-    ///   - events: Called with each event.
-    ///   - answer: Returns the response to a request. Its task is canceled if the client disconnects or sends
-    ///     *shutdown*.
-    ///   - sent: Called after each response is sent. If a response cannot be sent, the session ends.
-    ///   - delivered: Called when the client has confirmed the last response by sending *shutdown* or the next request.
+    ///   - handlers: The closures that the session calls.
     /// - Throws: ``AuthenticatorSessionFailure``, `CancellationError`.
     public func serveLinked(
         _ wakeUp: ApprovedWakeUp,
         identity: PhoneIdentity,
         info: AuthenticatorInfo,
-        events: @escaping @Sendable (AuthenticatorEvent) -> Void,
-        answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse,
-        sent: @escaping @Sendable () async -> Void,
-        delivered: @escaping @Sendable () async -> Void
+        handlers: Handlers
     ) async throws -> AuthenticatorOutcome {
-        try await AuthenticatorSessionFailure.wrappingLinked {
+        let events = handlers.events
+        return try await AuthenticatorSessionFailure.wrappingLinked {
             try await WebSocketTunnel.withTunnel(
                 .connect(wakeUp.request.wake.routing, wakeUp.request.wake.tunnel),
                 at: relay,
@@ -164,14 +143,7 @@ public struct AuthenticatorSession: Sendable {
                 let verified = try await pending.advertise(on: radio, timeouts.untilClient, events)
                 events(.clientVerified(over: .webSocket))
                 let client = try await verified.completeHandshake(info, events)
-                return try await client.serve(
-                    timeouts,
-                    accepting: relyingParties,
-                    events: events,
-                    answer: answer,
-                    sent: sent,
-                    delivered: delivered
-                )
+                return try await client.serve(timeouts, accepting: relyingParties, handlers)
             }
         }
     }
@@ -271,4 +243,51 @@ public enum AuthenticatorOutcome: Sendable, Equatable {
     case clientLeftDuringRequest(ChannelCloseReason)
     /// The request succeeded, but the channel closed before the response was sent.
     case answerLost(CTAPCommand, ChannelCloseReason)
+}
+
+extension AuthenticatorSession {
+    /// The closures that a session calls.
+    public struct Handlers: Sendable {
+        /// Called with each event.
+        public let events: @Sendable (AuthenticatorEvent) -> Void
+        /// Returns the response to a request; its task is canceled if the client disconnects or sends *shutdown*.
+        public let answer: @Sendable (CTAPRequest) async -> CTAPResponse
+        /// Called after each response is sent; if a response cannot be sent, the session ends.
+        public let sent: @Sendable () async -> Void
+        /// Called when the client has confirmed the last response by sending *shutdown* or the next request.
+        public let delivered: @Sendable () async -> Void
+        /// Returns the reply to a request for a digital credential, both as JSON; `nil` if there is no wallet.
+        ///
+        /// A reply has at most `ChannelMessage.maximumBodyLength` bytes. Linked clients cannot request credentials.
+        public let wallet: (@Sendable ([UInt8]) async -> [UInt8])?
+
+        /// Creates handlers.
+        public init(
+            events: @escaping @Sendable (AuthenticatorEvent) -> Void,
+            answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse,
+            sent: @escaping @Sendable () async -> Void,
+            delivered: @escaping @Sendable () async -> Void,
+            wallet: (@Sendable ([UInt8]) async -> [UInt8])? = nil
+        ) {
+            self.events = events
+            self.answer = answer
+            self.sent = sent
+            self.delivered = delivered
+            self.wallet = wallet
+        }
+
+        /// Returns handlers that also call `observer` with each event.
+        public func observed(by observer: @escaping @Sendable (AuthenticatorEvent) -> Void) -> Self {
+            Self(
+                events: { [events] event in
+                    events(event)
+                    observer(event)
+                },
+                answer: answer,
+                sent: sent,
+                delivered: delivered,
+                wallet: wallet
+            )
+        }
+    }
 }

@@ -18,11 +18,7 @@ struct ServedClient: Sendable {
     func serve(
         _ timeouts: AuthenticatorTimeouts,
         accepting relyingParties: Set<RelyingPartyID.Kind> = [.domain],
-        events: @escaping @Sendable (AuthenticatorEvent) -> Void,
-        answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse,
-        sent: @escaping @Sendable () async -> Void,
-        delivered: @escaping @Sendable () async -> Void,
-        wallet: AuthenticatorSession.Wallet? = nil
+        _ handlers: AuthenticatorSession.Handlers
     ) async throws -> AuthenticatorOutcome {
         try await withThrowingTaskGroup(of: Service.Step.self) { group in
             defer { group.cancelAll() }
@@ -30,11 +26,7 @@ struct ServedClient: Sendable {
                 channel: channel,
                 relyingParties: relyingParties,
                 timeouts: timeouts,
-                events: events,
-                answer: answer,
-                sent: sent,
-                delivered: delivered,
-                wallet: wallet
+                handlers: handlers
             )
             service.receiveNext(&group)
             service.startIdleTimer(&group)
@@ -76,11 +68,7 @@ private struct Service {
     let channel: EncryptedChannel
     let relyingParties: Set<RelyingPartyID.Kind>
     let timeouts: AuthenticatorTimeouts
-    let events: @Sendable (AuthenticatorEvent) -> Void
-    let answer: @Sendable (CTAPRequest) async -> CTAPResponse
-    let sent: @Sendable () async -> Void
-    let delivered: @Sendable () async -> Void
-    let wallet: AuthenticatorSession.Wallet?
+    let handlers: AuthenticatorSession.Handlers
 
     /// True while a request is being answered.
     var isBusy = false
@@ -142,29 +130,31 @@ private struct Service {
         switch message {
         case .update: return nil
         case .json(let payload):
-            guard let wallet else {
+            guard let wallet = handlers.wallet else {
                 throw AuthenticatorSessionFailure.clientMisbehaved("it sent JSON, which was not offered")
             }
             try await begin()
             parsedRequests += 1
-            events(.credentialRequested)
+            handlers.events(.credentialRequested)
             group.addTask { .presented(await wallet(payload)) }
             return nil
         case .shutdown:
             guard !isBusy else { return try await cancelPrompt(.peerClosed, &group) }
             // A client sends *shutdown* when it has received the response.
-            if awaitsConfirmation { await delivered() }
+            if awaitsConfirmation { await handlers.delivered() }
             return try checked(.shutDown)
         case .ctap(let payload):
             try await begin()
             do throws(CTAPRequestError) {
                 let request = try CTAPRequest(parsing: payload, accepting: relyingParties)
                 parsedRequests += 1
-                events(.request(request.command))
-                group.addTask { [answer] in .answered(Answer(request: request, response: await answer(request))) }
+                handlers.events(.request(request.command))
+                group.addTask { [handlers] in
+                    .answered(Answer(request: request, response: await handlers.answer(request)))
+                }
             } catch {
                 unparsedRequests += 1
-                events(.request(nil))
+                handlers.events(.request(nil))
                 group.addTask { .answered(Answer(request: nil, response: .failure(error.status))) }
             }
             return nil
@@ -176,7 +166,7 @@ private struct Service {
         guard !isBusy else {
             throw AuthenticatorSessionFailure.clientMisbehaved("it sent a request before the last one was answered")
         }
-        if awaitsConfirmation { await delivered() }
+        if awaitsConfirmation { await handlers.delivered() }
         (isBusy, awaitsConfirmation) = (true, false)
     }
 
@@ -190,7 +180,7 @@ private struct Service {
             return .clientLeftDuringRequest(reason)
         }
         awaitsConfirmation = true
-        events(.credentialAnswered)
+        handlers.events(.credentialAnswered)
         startIdleTimer(&group)
         return nil
     }
@@ -204,9 +194,9 @@ private struct Service {
             guard let reason = ChannelCloseReason(error) else { throw error }
             return answer.outcome(reason)
         }
-        await sent()
+        await handlers.sent()
         awaitsConfirmation = true
-        events(.answered(answer.response.status))
+        handlers.events(.answered(answer.response.status))
         startIdleTimer(&group)
         return nil
     }

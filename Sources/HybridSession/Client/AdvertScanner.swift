@@ -65,7 +65,7 @@ final class AdvertScanner: Sendable {
             } of: {
                 do {
                     return try await Self.scan(with: current, for: target, scanning: started)
-                } catch let error as RadioError where error.mayPass && state.withLock({ $0.hasScanned }) {
+                } catch let error as RadioError where error.isTemporary && state.withLock({ $0.hasScanned }) {
                     state.withLock { $0.error = error }
                     lost(error)
                     return nil

@@ -222,7 +222,7 @@ extension EncryptedChannel {
     /// message.
     func shutDown() async {
         await Task {
-            try? await withDeadline(.seconds(5), orThrow: ClientFailure.phoneVanished) {
+            try? await withDeadline(.seconds(5), orThrow: ClientFailure.phoneDisconnected) {
                 try await self.send(.shutdown)
             }
         }.value

@@ -7,8 +7,8 @@ internal import HybridPrimitives
 
 /// The willingness of a client to be linked with the phone that scans its code.
 ///
-/// A phone is offered to the user only if it can use a passkey that is known on this computer. Otherwise, the phone of a
-/// stranger that answers a visible code could become permanent.
+/// A phone is offered to the user only if it can use a passkey that is known on this computer. Otherwise, the phone of an
+/// unauthenticated peer that answers a visible code could become permanent.
 public struct LinkAcceptance: Sendable {
     /// Time to wait for the phone's update after its response.
     public let updateTimeout: Duration

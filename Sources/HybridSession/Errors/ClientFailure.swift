@@ -44,7 +44,7 @@ public struct ClientFailure: SessionFailure, Hashable {
     )
 
     /// The phone disconnected before it answered.
-    public static let phoneVanished = Self(
+    public static let phoneDisconnected = Self(
         "phone-vanished",
         "the phone disconnected before it answered; try again with a new code"
     )
@@ -52,7 +52,7 @@ public struct ClientFailure: SessionFailure, Hashable {
     /// The phone or the relay disconnected before the phone answered.
     ///
     /// Relays use the same close code in both cases.
-    public static let phoneOrRelayVanished = Self(
+    public static let phoneOrRelayDisconnected = Self(
         "phone-vanished",
         "the phone or the relay disconnected before the phone answered; try again with a new code"
     )
@@ -147,8 +147,8 @@ public struct ClientFailure: SessionFailure, Hashable {
     static func explaining(_ error: any Error) -> Self? {
         switch error {
         case let error as TunnelError where error == .messageRefused: phoneMisbehaved("a message can't be opened")
-        case let error as TunnelError where ChannelCloseReason(error) == .peerClosed: phoneVanished
-        case let error as TunnelError where ChannelCloseReason(error) == .goneAway: phoneOrRelayVanished
+        case let error as TunnelError where ChannelCloseReason(error) == .peerClosed: phoneDisconnected
+        case let error as TunnelError where ChannelCloseReason(error) == .goneAway: phoneOrRelayDisconnected
         case is HandshakeError: notThisPhone
         case is PostHandshakeMessage.ParseError: phoneMisbehaved("its first message can't be read")
         case is ChannelMessage.ParseError: phoneMisbehaved("a message can't be read")

@@ -67,7 +67,7 @@ struct L2CAPConnection: Sendable {
         do {
             return try await withCleanup(channel.close) { try await body(phone) }
         } catch let error as TunnelError where error == .connectionLost {
-            throw ClientFailure.phoneVanished
+            throw ClientFailure.phoneDisconnected
         }
     }
 }

@@ -76,8 +76,8 @@ extension [PortableSlot] {
     /// Those of the cost that this program writes come first, so that costly forged slots cannot displace them. The
     /// order is random otherwise, so that a second attempt may reach other slots.
     var affordable: [PortableSlot] {
-        let usual = Scrypt.standard.cost
-        let ordered = shuffled().map { slot in (rank: slot.scrypt.cost == usual ? 0 : slot.scrypt.cost, slot: slot) }
+        let standard = Scrypt.standard.cost
+        let ordered = shuffled().map { slot in (rank: slot.scrypt.cost == standard ? 0 : slot.scrypt.cost, slot: slot) }
         var (tried, cost) = ([PortableSlot](), 0)
         for (_, slot) in ordered.sorted(by: { $0.rank < $1.rank }) {
             guard tried.count < PortableSlots.maximumTried, cost + slot.scrypt.cost <= PortableSlots.maximumCost else {

@@ -24,7 +24,7 @@ enum VaultDirectory {
             directory = try Directory.open(path: path)
         } catch {
             switch error {
-            case .absent: throw known == nil ? .doesNotExist(path: path) : .wasHereButIsEmpty(path: path)
+            case .absent: throw known == nil ? .doesNotExist(path: path) : .missing(path: path)
             case .wrongKind: throw .notADirectory(path: path)
             default: throw .cannotOpen("\(path): \(error.reason)")
             }
@@ -63,7 +63,7 @@ enum VaultDirectory {
         }
         let ours = [recordsName, slotsName, keysName, usesName]
         if names.contains(where: ours.contains) { return .incomplete(path: path) }
-        if known { return .wasHereButIsEmpty(path: path) }
+        if known { return .missing(path: path) }
         return names.isEmpty ? .doesNotExist(path: path) : .notAVault(path: path)
     }
 

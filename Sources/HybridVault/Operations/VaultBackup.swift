@@ -40,7 +40,7 @@ public struct VaultBackup: Sendable {
             return try VaultDirectory.open(location).1 == file.identity
         } catch {
             switch error {
-            case .doesNotExist, .wasHereButIsEmpty, .incomplete: return nil
+            case .doesNotExist, .missing, .incomplete: return nil
             default: throw error
             }
         }

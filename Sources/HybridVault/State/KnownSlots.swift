@@ -79,7 +79,7 @@ struct KnownSlots: Equatable {
 
     /// Adds slots.
     ///
-    /// Only slots of usual cost are added, because a thief of a key could make joining take minutes.
+    /// Only slots of the standard cost are added, because a thief of a key could make joining take minutes.
     ///
     /// - Parameters:
     ///   - new: Authentic slots of the current key.

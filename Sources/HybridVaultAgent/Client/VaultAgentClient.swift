@@ -15,13 +15,13 @@ package struct VaultAgentClient: Sendable {
     package let path: String?
 
     /// Creates a client of the agent in the user's runtime directory, which `XDG_RUNTIME_DIR` names.
-    package init(environment: [String: String]) { path = Self.usualPath(environment) }
+    package init(environment: [String: String]) { path = Self.defaultPath(environment) }
 
     /// Creates a client of the agent at a path.
     package init(path: String) { self.path = path }
 
-    /// Returns the usual path of the socket; `nil` without a runtime directory.
-    package static func usualPath(_ environment: [String: String]) -> String? {
+    /// Returns the default path of the socket; `nil` without a runtime directory.
+    package static func defaultPath(_ environment: [String: String]) -> String? {
         guard let directory = environment["XDG_RUNTIME_DIR"], directory.hasPrefix("/") else { return nil }
         return directory + "/hybrid-auth-agent.sock"
     }

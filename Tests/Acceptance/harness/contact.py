@@ -1,70 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
 """Linked phones at a relay: keys of contact IDs, a phone that listens, and a client that contacts it.
 
-Written from the description of the messages alone, and independent of the programs' code. All functions that connect
+The messages are those of `Counterparts/linking.py`, which connects without an event loop. All functions that connect
 take `connect`, an asynchronous function of a protocol factory and of the first bytes to send: `direct` returns one for
 an address, and a suite with its own connections passes its own.
 """
 import asyncio
-import base64
 import functools
-import hashlib
-from dataclasses import dataclass
+import sys
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from fido2 import cbor
 
 from harness.async_waiting import require, within
+from harness.command import REPOSITORY
 from harness.websocket import CLOSE, End, frame, request
+
+sys.path.append(str(REPOSITORY / "Tests/Counterparts"))
+import linking
+from linking import LISTEN, PAYLOAD, SIGNAL, Wake
+from website import to_base64url as base64url
 
 # Seconds for an answer, on a machine that is busy.
 PATIENCE = 30
-LISTEN = "hybrid-relay.listen.v1"
 HOST = "localhost"
-# Header fields of a contact, and of a response to one whose phone has revoked it.
-PAYLOAD, SIGNAL = "X-caBLE-Client-Payload", "X-caBLE-Signal-Connection"
+# Header fields of a response to a contact whose phone has revoked it.
 GONE_KEY, GONE_SIGNATURE = "x-hybrid-contact-key", "x-hybrid-contact-gone"
 # Close codes: reconnect (drained, or end of life); a violation, or a newer listener; a phone that declined or revoked.
 RESTART, POLICY, DECLINED = 1012, 1008, 1013
 JOINED = b"\0"
 
 
-def base64url(data):
-    return base64.urlsafe_b64encode(data).decode().rstrip("=")
-
-
 class ContactKey:
     """The key of one contact ID, and the statements that it signs."""
 
     def __init__(self):
-        self._key = Ed25519PrivateKey.generate()
-        self.public = self._key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
-        self.contact_id = b"\x01" + hashlib.sha256(b"hybrid-relay contact v1" + self.public).digest()[:24]
+        self._key = linking.new_contact_key()
+        self.public = linking.public_bytes(self._key)
+        self.contact_id = linking.contact_id(self._key)
         #: The contact ID in a path.
         self.text = base64url(self.contact_id)
 
     def own(self, host, challenge):
         """Returns the signature over a relay's challenge."""
-        return self._key.sign(b"hybrid-relay listen v1" + host.encode() + challenge + self.contact_id)
+        return self._key.sign(linking.listen_statement(host, challenge, self.contact_id))
 
     def gone(self, host):
         """Returns the signature of the revocation."""
-        return self._key.sign(b"hybrid-relay gone v1" + host.encode() + self.contact_id)
-
-
-@dataclass(frozen=True)
-class Wake:
-    """A wake-up: the tunnel that waits for the phone, and what its client sent."""
-    number: int
-    routing: bytes
-    tunnel: bytes
-    payload: bytes
-    seconds: int
-
-    @property
-    def path(self):
-        return f"/cable/connect/{self.routing.hex()}/{self.tunnel.hex()}"
+        return self._key.sign(linking.gone_statement(host, self.contact_id))
 
 
 class Listener(End):

@@ -23,7 +23,7 @@ from judge import Judge
 from machine import EMULATOR, Machine
 
 TOOLS = ("setpriv", EMULATOR, "mmdebstrap", "mke2fs", "cpio", "depmod", "modprobe", "xz", "cc")
-PROGRAMS = ("hybrid-relay", "hybrid-client", "hybrid-auth", "hybrid-uhid")
+PROGRAMS = ("hybrid-relay", "hybrid-client", "hybrid-auth", "hybrid-key", "hybrid-uhid")
 # Cases of inside/channels.py, each in its own guest.
 ALONE = tuple(f"ble-{name}" for name in (
     "channel", "offline", "foreign-device", "on-the-air", "refused", "unasked", "gone", "blocked", "astray", "closed", "silent",

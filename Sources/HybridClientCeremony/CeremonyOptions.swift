@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ArgumentParser
+package import HybridBLEAdvert
+package import HybridCommandSupport
+package import HybridDataChannel
+
+/// The options of commands that perform ceremonies with a phone.
+package struct CeremonyOptions: ParsableArguments {
+    /// The certificates that are trusted in addition.
+    @Option(help: ArgumentHelp("\(CeremonySettings.cacert.help)", valueName: "file"))
+    package var cacert: String?
+
+    /// The overrides of addresses, and the adapter.
+    @OptionGroup
+    package var network: NetworkOptions<AdapterName>
+
+    /// True to offer a connection over Bluetooth; `nil` for the setting.
+    @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: CeremonySettings.bleChannel.help))
+    package var bleChannel: Bool?
+
+    /// Creates options without values.
+    package init() {}
+
+    /// The flags of settings.
+    package var flags: GivenFlags {
+        var given = GivenFlags()
+        given.set(CeremonySettings.cacert, cacert)
+        given.set(CeremonySettings.bleChannel, bleChannel)
+        return given
+    }
+
+    /// Returns the network configuration.
+    ///
+    /// - Throws: ``CommandFailure`` if a setting is unusable.
+    package func networkConfiguration(_ settings: Configuration) throws -> NetworkConfiguration {
+        NetworkConfiguration(
+            connectTo: network.connectTo,
+            trustedCertificates: try settings.value(CeremonySettings.cacert),
+            proxies: ProxySettings(environment: ProcessEnvironment.variables)
+        )
+    }
+}
