@@ -19,8 +19,8 @@ ROUNDS = 2
 class DelayedRelay:
     """Forwards connections to a relay, and holds back all bytes in both directions for the same time.
 
-    The kernel accepts connections without delay, so the round trip of the TCP handshake is missing. The log has a line
-    for each piece that arrives here: time, number of the connection, direction, length. The relay's end is here.
+    The kernel accepts connections without delay, so the round trip of the TCP handshake is missing. The log has an entry
+    for each piece: time at which it was sent, number of the connection, direction, length.
     """
 
     def __init__(self, port, delay):
