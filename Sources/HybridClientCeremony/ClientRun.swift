@@ -20,6 +20,7 @@ package struct ClientRun: Sendable {
     private let display: CodeDisplay
     private let phones: LinkedPhones?
     private let linking: LinkAcceptance?
+    private let closing = ClosingTunnels()
 
     /// Creates a run.
     ///
@@ -56,6 +57,11 @@ package struct ClientRun: Sendable {
         self.phones = phones
         self.linking = linking
     }
+
+    /// Waits until the tunnels are closed in order; a command calls it before it exits.
+    ///
+    /// ``perform(_:for:answer:)`` does not wait for that if it succeeds, because it takes round trips to the relay.
+    package func close() async { await closing.finish() }
 
     /// Performs the ceremony.
     ///
@@ -115,8 +121,13 @@ package struct ClientRun: Sendable {
         }
         display.cleanUp()
         await page?.end(ending)
-        if ending.signal != nil { throw CommandFailure("interrupted", status: .interrupted) }
-        return try ending.result.get()
+        do {
+            if ending.signal != nil { throw CommandFailure("interrupted", status: .interrupted) }
+            return try ending.result.get()
+        } catch {
+            await close()
+            throw error
+        }
     }
 
     /// Performs the ceremony with linked phones, a code, or both at the same time.
@@ -146,7 +157,8 @@ package struct ClientRun: Sendable {
                     network: network,
                     timeouts: timeouts,
                     offersBLEChannel: offersBLEChannel,
-                    linking: linking
+                    linking: linking,
+                    closing: closing
                 )
             )
         }

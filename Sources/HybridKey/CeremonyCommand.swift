@@ -50,6 +50,7 @@ struct CeremonyCommand: AsyncParsableCommand {
             // Before the prompt learns of success, because it closes then, which would count as a cancellation.
             guard writeAll(response, to: STDOUT_FILENO) else { throw CommandFailure.outputNotWritten }
             report.end(ProgressState("done", "done"))
+            await run.close()
         } catch let failure as CommandFailure {
             report.end(failure)
             throw ExitCode(failure.status.rawValue)

@@ -2,6 +2,7 @@
 
 import Foundation
 import HybridCaBLE
+import NIOCore
 import Synchronization
 import Testing
 
@@ -73,6 +74,24 @@ struct FlowTests {
             return start.duration(to: .now)
         }
         #expect(took < .seconds(60))
+    }
+
+    @Test("A tunnel that closes in the background delays no result, and is closed in order")
+    func closingInBackground() async throws {
+        let returned = Signal()
+        let (code, _) = try await ScriptedRelay.run {
+            try await $0.answer()
+            await returned.wait()
+            return try await $0.finish()
+        } client: { endpoint in
+            let closing = ClosingTunnels()
+            let tunnel = try await WebSocketTunnel.withTunnel(Client.tunnel, at: endpoint, closing: closing) { $0 }
+            #expect(tunnel.channel.isActive)
+            returned.fire()
+            await closing.finish()
+            #expect(!tunnel.channel.isActive)
+        }
+        #expect(code == 1000)
     }
 
     @Test("The tunnel ends within seconds if the relay stops reading and a message is stuck")

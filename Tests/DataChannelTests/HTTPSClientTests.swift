@@ -71,6 +71,16 @@ struct HTTPSClientTests {
         #expect(head.hasPrefix("POST /path?query HTTP/1.1\r\n") && head.contains("\r\nContent-Length: 3\r\n"))
     }
 
+    @Test("Interim responses precede the final one; their number is limited")
+    func interimResponses() async throws {
+        let interim = "HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"
+        let final = "HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\nok"
+        let response = try await Self.send(.post, answer: interim + final, body: [1]).result.get()
+        #expect(response.status == 201 && response.body == Array("ok".utf8))
+        let tooMany = String(repeating: interim, count: 5) + final
+        #expect(Self.failure(try await Self.send(answer: tooMany).result) == .malformedResponse)
+    }
+
     @Test("A body that is too long, with and without a length in front")
     func longBody() async throws {
         for framing in ["Content-Length: 17\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n11\r\n"] {
@@ -82,7 +92,7 @@ struct HTTPSClientTests {
     @Test(
         "Responses that are not valid",
         arguments: [
-            "SSH-2.0-server\r\n\r\n", "HTTP/1.1 103 Early Hints\r\n\r\n",
+            "SSH-2.0-server\r\n\r\n",
             "HTTP/1.1 200 OK\r\nX: " + String(repeating: "x", count: 17_000),
         ]
     )

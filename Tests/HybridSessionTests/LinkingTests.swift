@@ -184,13 +184,39 @@ struct LinkedContactTests {
         #expect(try await client.value.verifier == nil)
     }
 
+    @Test("Message 1 is sent before the phone joins, and the relay's report of that is awaited once")
+    func advertBeforeJoining() async throws {
+        let contact = LinkedContact(phone.link(), hint: .getAssertion)
+        let (clientWire, phoneWire) = MemoryChannel.pair()
+        contact.advert.change { [phone] in $0 = phone.eid }
+        let join: @Sendable () async throws -> Void = {
+            try await clientWire.receive { $0.bytes == [0] ? () : nil }
+        }
+        let client = Task {
+            let met = try await contact.meet(over: clientWire, join: join)
+            return try await met.performHandshake(over: clientWire, .seconds(60)) {
+                try await contact.waitUntilJoined(join)
+            }
+        }
+        let message1 = try await phoneWire.receive { HandshakeMessage(bytes: $0.bytes) }
+        let handshake = ResponderHandshake(
+            authenticatorKey: phone.key,
+            psk: phone.secret.psk(for: phone.eid),
+            ephemeral: P256.KeyAgreement.PrivateKey()
+        )
+        let answer = try handshake.answer(message1)
+        try await phoneWire.send(WireMessage(bytes: [0]))
+        try await phoneWire.send(WireMessage(bytes: answer.message2.bytes))
+        #expect(try await client.value.verifier == nil)
+    }
+
     @Test("The end of the tunnel and a message before the handshake end the wait for the advert")
     func endOfTunnel() async throws {
         for isDeclined in [true, false] {
             let contact = LinkedContact(phone.link(), hint: .getAssertion)
             let (clientWire, phoneWire) = MemoryChannel.pair()
             async let met = withDeadline(.seconds(60), orThrow: ClientFailure.phoneSilent) {
-                try await contact.meet(over: clientWire, join: nil)
+                try await contact.meet(over: clientWire, join: {})
             }
             if isDeclined {
                 phoneWire.end(.phoneDeclined)

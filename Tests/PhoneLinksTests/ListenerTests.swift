@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
+import HybridCaBLE
+import HybridCommandSupport
 import HybridDataChannel
+import HybridPrimitives
 import HybridSystemBus
 import HybridThreads
 import HybridVirtualBlueZ
@@ -76,6 +80,62 @@ struct ListenerTests {
                 try store.add(try Sample.record())
                 for await _ in changes { break }
             }
+        }
+    }
+
+    @Test("A folder that is removed or renamed is watched again", arguments: [true, false])
+    func removedFolder(isRemoved: Bool) async throws {
+        try await TestFolder.with { folder in
+            let path = folder.path + "/links"
+            try #require(mkdir(path, 0o700) == 0)
+            try await FolderChanges.watch(path, every: .milliseconds(10)) { changes in
+                let count = AwaitableState(0)
+                let counting = Task { for await _ in changes { count.change { $0 += 1 } } }
+                try #require(isRemoved ? rmdir(path) == 0 : rename(path, path + "-old") == 0)
+                try await Waiting.until("the removal to be noticed") { count.read { $0 } > 0 }
+                let noticed = count.read { $0 }
+                try #require(mkdir(path, 0o700) == 0)
+                try await Waiting.until("the new folder to be noticed") { count.read { $0 } > noticed }
+                // Not an attempt that came between the two: files are noticed now.
+                let watched = count.read { $0 }
+                try PhoneLinkStore(path: path).add(try Sample.record())
+                try await Waiting.until("a change to be noticed") { count.read { $0 } > watched }
+                counting.cancel()
+            }
+        }
+    }
+
+    @Test("A folder that can't be watched is checked after each interval")
+    func unwatchable() async throws {
+        try await TestFolder.with { folder in
+            let path = folder.path + "/file"
+            let descriptor = creat(path, 0o600)
+            try #require(descriptor >= 0)
+            close(descriptor)
+            // IN_ONLYDIR refuses a file, as a limit of the system refuses a folder.
+            await FolderChanges.watch(path, every: .milliseconds(10)) { changes in
+                var count = 0
+                for await _ in changes {
+                    count += 1
+                    if count == 3 { break }
+                }
+            }
+        }
+    }
+
+    @Test("A relay that confirms nothing doesn't hold a revocation for ever")
+    func silentRelay() async throws {
+        let domain = try #require(TunnelDomain(id: 266))
+        let server = try UnresponsiveSocket()
+        let override = try #require(ConnectTo("\(domain.host):443:127.0.0.1:\(server.port)") as ConnectTo?)
+        let relay = RelayEndpoint(domain: domain, network: NetworkConfiguration(connectTo: [override]))
+        let record = try Sample.record()
+        await #expect(throws: CommandFailure.self) {
+            try await LinkListener.revoke(
+                record,
+                at: LinkListener.Destination(relay: relay, bearerToken: nil),
+                within: .milliseconds(200)
+            )
         }
     }
 }

@@ -60,16 +60,19 @@ struct Present: AsyncParsableCommand {
     func run() async throws {
         let report = ProgressReport(program: HybridClient.programName, format: .detect(json: json))
         do {
-            let credential = try await credential(report)
-            report.end(ProgressState("done", "done"))
-            try StandardOutput.writeLine(credential)
+            let (credential, run) = try await credential(report)
+            // The credential need not wait for the orderly close of the tunnel.
+            try await withCleanup(run.close) { () throws(CommandFailure) in
+                report.end(ProgressState("done", "done"))
+                try StandardOutput.writeLine(credential)
+            }
         } catch let failure as CommandFailure {
             report.end(failure)
             throw ExitCode(failure.status.rawValue)
         }
     }
 
-    private func credential(_ report: ProgressReport) async throws -> [UInt8] {
+    private func credential(_ report: ProgressReport) async throws -> (json: [UInt8], run: ClientRun) {
         let settings = try ClientSettings.resolve(options.flags)
         try settings.checkCertificates(CeremonySettings.cacert, with: TrustAnchors.check)
         let request = try credentialRequest()
@@ -85,9 +88,11 @@ struct Present: AsyncParsableCommand {
             page: nil,
             display: try CodeDisplay(report, nil, imagePath: qrOutput, printsText: printUrl)
         )
-        return try await run.present(request.message, hint: issue ? .issueCredential : .presentCredential) { reply in
+        let hint: RequestHint = issue ? .issueCredential : .presentCredential
+        let json = try await run.present(request.message, hint: hint) { reply in
             try DigitalCredentialResponse(reply: reply, to: request).json
         }
+        return (json, run)
     }
 
     /// Reads and checks the website's request, whose message must fit into one frame.

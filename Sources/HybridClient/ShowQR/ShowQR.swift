@@ -88,9 +88,12 @@ struct ShowQR: AsyncParsableCommand {
     func run() async throws {
         let report = ProgressReport(program: HybridClient.programName, format: .detect(json: json))
         do {
-            let response = try await ShowQRRunner(self, report).response()
-            report.end(ProgressState("done", "done"))
-            try StandardOutput.writeLine(response)
+            let runner = try await ShowQRRunner(self, report)
+            let response = try await runner.response()
+            try await withCleanup(runner.close) { () throws(CommandFailure) in
+                report.end(ProgressState("done", "done"))
+                try StandardOutput.writeLine(response)
+            }
         } catch let failure as CommandFailure {
             report.end(failure)
             throw ExitCode(failure.status.rawValue)

@@ -85,6 +85,9 @@ struct ShowQRRunner: Sendable {
         return response
     }
 
+    /// Waits until the tunnels are closed in order, for which the response need not wait.
+    func close() async { await run.close() }
+
     /// Asks the user about a link and stores it; a failure does not affect the response.
     private func offer(_ link: StoredLink?) async {
         guard let linkQuestion, let store else { return }

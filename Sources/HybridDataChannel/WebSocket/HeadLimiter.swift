@@ -2,23 +2,33 @@
 
 internal import NIOCore
 
-/// A handler that limits the head of a relay's response to 16 KiB; NIO's decoder limits only individual fields.
+/// A handler that limits the head of a response to 16 KiB; NIO's decoder limits only individual fields.
 ///
-/// Bytes after the head are not counted. Interim responses (1xx except 101) are rejected, because NIO's decoder accepts
-/// any number of them.
+/// Bytes after the head are not counted. The number of interim responses (1xx except 101) is limited, because NIO's
+/// decoder drops any number of them. Relays must send none.
 final class HeadLimiter: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
+    private var interimResponses: Int
     private var end = HeadEndDetector()
     /// Version and status, the first 12 bytes of the head, such as `HTTP/1.1 101`.
     private var status: [UInt8] = []
+
+    /// Creates a handler.
+    ///
+    /// - Parameter interimResponses: Maximum number of interim responses before the final one (RFC 9110 §15.2).
+    init(interimResponses: Int = 0) { self.interimResponses = interimResponses }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if !end.isReached {
             for byte in Self.unwrapInboundIn(data).readableBytesView where !end.isReached && !end.isTooLong {
                 if status.count < 12 { status.append(byte) }
                 end.take(byte)
+                if end.isReached, isInterim, interimResponses > 0 {
+                    interimResponses -= 1
+                    (end, status) = (HeadEndDetector(), [])
+                }
             }
             guard !end.isReached || !isInterim else { return fail(context, "it sent an interim response") }
         }

@@ -25,12 +25,14 @@ public struct WebSocketTunnel: MessageChannel {
     /// Opens a tunnel, runs `body`, and closes the tunnel.
     ///
     /// The close code is 1000 if `body` returned and 1001 if it threw. Closing waits up to two seconds for the relay's
-    /// close frame, so that the last message is not lost.
+    /// close frame, so that the last message is not lost. With `closing`, this happens in the background.
     ///
     /// - Parameters:
     ///   - path: The request: a new tunnel, or one to join.
     ///   - relay: The relay.
     ///   - bearerToken: The relay's token, if it requires one.
+    ///   - closing: Closes the tunnel in the background after `body` has returned or its task was canceled; `nil` to
+    ///     wait for the close.
     ///   - redirected: Called for each redirection before it is followed.
     ///   - body: The work in the tunnel.
     /// - Throws: ``TunnelError``, `CancellationError`, and the errors of `body`.
@@ -38,15 +40,16 @@ public struct WebSocketTunnel: MessageChannel {
         _ path: TunnelPath,
         at relay: RelayEndpoint,
         bearerToken: BearerToken? = nil,
+        closing: ClosingTunnels? = nil,
         redirected: @escaping @Sendable (RedirectStep) -> Void = { _ in },
         _ body: @Sendable (WebSocketTunnel) async throws -> Result
     ) async throws -> Result {
         let opening = TunnelOpening(relay: relay, path: path, bearerToken: bearerToken, redirected: redirected)
-        return try await run(opening, body)
+        return try await run(opening, closing: closing, body)
     }
 
     /// Contacts a linked phone, runs `body` in the tunnel to it, and closes the tunnel as
-    /// ``withTunnel(_:at:bearerToken:redirected:_:)`` does.
+    /// ``withTunnel(_:at:bearerToken:closing:redirected:_:)`` does.
     ///
     /// The relay may accept before the phone has joined. If it announces the phone's arrival, ``waitForPhone()`` must be
     /// called before anything is received. A message that is sent earlier waits in the relay. The error of `body` is
@@ -56,6 +59,7 @@ public struct WebSocketTunnel: MessageChannel {
     ///   - contact: Contact ID of the link.
     ///   - payload: The message to the phone.
     ///   - relay: The relay of the link's tunnel domain.
+    ///   - closing: As for ``withTunnel(_:at:bearerToken:closing:redirected:_:)``.
     ///   - redirected: Called for each redirection before it is followed.
     ///   - body: The work in the tunnel; its second argument is true if the relay announces the phone's arrival.
     /// - Throws: ``TunnelError``, in particular ``TunnelError/contactUnreachable``, ``TunnelError/contactGone(_:)`` and
@@ -64,6 +68,7 @@ public struct WebSocketTunnel: MessageChannel {
         _ contact: ContactID,
         payload: ClientPayload,
         at relay: RelayEndpoint,
+        closing: ClosingTunnels? = nil,
         redirected: @escaping @Sendable (RedirectStep) -> Void = { _ in },
         _ body: @Sendable (WebSocketTunnel, _ signalsConnection: Bool) async throws -> Result
     ) async throws -> Result {
@@ -74,21 +79,33 @@ public struct WebSocketTunnel: MessageChannel {
             bearerToken: nil,
             redirected: redirected
         )
-        return try await run(opening) { tunnel in try await body(tunnel, tunnel.acceptance.signalsConnection) }
+        return try await run(opening, closing: closing) { tunnel in
+            try await body(tunnel, tunnel.acceptance.signalsConnection)
+        }
     }
 
     /// Opens a tunnel or another connection to a relay, runs `body`, and closes the connection.
     static func run<Result: Sendable>(
         _ opening: TunnelOpening,
+        closing: ClosingTunnels? = nil,
         _ body: @Sendable (WebSocketTunnel) async throws -> Result
     ) async throws -> Result {
         let tunnel = try await opening.open()
         do {
             let result = try await body(tunnel)
-            await tunnel.end(.normalClosure)
+            guard let closing else {
+                await tunnel.end(.normalClosure)
+                return result
+            }
+            closing.add { await tunnel.end(.normalClosure) }
             return result
         } catch {
-            await tunnel.end(.goingAway)
+            // A canceled session may have lost against another one, whose result must not wait.
+            if let closing, Task.isCancelled {
+                closing.add { await tunnel.end(.goingAway) }
+            } else {
+                await tunnel.end(.goingAway)
+            }
             throw error
         }
     }

@@ -4,6 +4,7 @@ package import HybridCaBLE
 internal import HybridCommandSupport
 package import HybridDataChannel
 package import HybridPrimitives
+internal import HybridSession
 internal import HybridThreads
 
 /// The connections on which this device waits to be woken, one for each link.
@@ -121,7 +122,8 @@ package struct LinkListener: Sendable {
         do throws(CommandFailure) {
             contents = try store.contents()
         } catch {
-            return report(.unusable(error.sentence))
+            if complaints.insert(error.sentence).inserted { report(.unusable(error.sentence)) }
+            return
         }
         for sentence in contents.damaged where complaints.insert(sentence).inserted { report(.unusable(sentence)) }
         // No connection is needed for a link with a push subscription.
@@ -258,7 +260,12 @@ package struct LinkListener: Sendable {
                 try store.confirmRevocation(record.id)
                 if isNew { report(.revoked(label: record.label)) }
                 delay.reset()
-                await pause(Self.revocationInterval) { await restarts.wait { $0[record.domain] != restart } }
+                await pause(Self.revocationInterval) {
+                    // Other relays restart, too.
+                    while restarts.read({ $0[record.domain] == restart }), !Task.isCancelled {
+                        await restarts.wait { $0[record.domain] != restart }
+                    }
+                }
             } catch {
                 if Task.isCancelled { return }
                 complain(error, record, reported)
@@ -269,18 +276,29 @@ package struct LinkListener: Sendable {
 
     /// Revokes the contact ID of a link at its relay, once; returns when the relay has confirmed it.
     ///
-    /// - Throws: `TunnelError`, `CancellationError`.
-    package static func revoke(_ record: PhoneLinkRecord, at destination: Destination) async throws {
-        try await ContactListener.withListener(
-            record.contactKey,
-            at: destination.relay,
-            bearerToken: destination.bearerToken
-        ) { listener in
-            try await listener.revoke()
-            // The relay confirms by closing the connection.
-            do {
-                while true { _ = try await listener.next() }
-            } catch let error as TunnelError where error.closeCode == 1000 {}
+    /// - Parameters:
+    ///   - record: The link.
+    ///   - destination: The relay and its token.
+    ///   - limit: Time limit for everything, from the connection to the confirmation.
+    /// - Throws: `TunnelError`; ``CommandFailure`` if the relay does not confirm in time; `CancellationError`.
+    package static func revoke(
+        _ record: PhoneLinkRecord,
+        at destination: Destination,
+        within limit: Duration = .seconds(30)
+    ) async throws {
+        let late = CommandFailure("the relay did not confirm the revocation in time", status: .temporary)
+        try await withDeadline(limit, orThrow: late) {
+            try await ContactListener.withListener(
+                record.contactKey,
+                at: destination.relay,
+                bearerToken: destination.bearerToken
+            ) { listener in
+                try await listener.revoke()
+                // The relay confirms by closing the connection.
+                do {
+                    while true { _ = try await listener.next() }
+                } catch let error as TunnelError where error.closeCode == 1000 {}
+            }
         }
     }
 }

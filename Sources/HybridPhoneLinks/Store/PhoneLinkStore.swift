@@ -195,6 +195,7 @@ package struct PhoneLinkStore: Sendable {
         _ = try change(id) { record in
             if record.activity != nil { record.state = .forgotten(PhoneLinkRecord.Revocation(time: time)) }
         }
+        // Outside of the lock, which `discard` takes. Meanwhile a revocation may be confirmed, but never becomes a link.
         try dropOldRevocations(at: time)
     }
 

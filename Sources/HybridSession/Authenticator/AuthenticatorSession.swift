@@ -110,7 +110,8 @@ public struct AuthenticatorSession: Sendable {
 
     /// Serves a linked client whose wake-up the user has approved, until it sends *shutdown* or disconnects.
     ///
-    /// The tunnel exists already, at the relay of the link. The session sends no update.
+    /// The tunnel exists already, at the relay of the link. The session sends no update. It advertises while it connects
+    /// to the relay, so that the client's first message waits there when it joins the tunnel.
     ///
     /// - Parameters:
     ///   - wakeUp: The approved wake-up.
@@ -126,24 +127,22 @@ public struct AuthenticatorSession: Sendable {
     ) async throws -> AuthenticatorOutcome {
         let events = handlers.events
         return try await AuthenticatorSessionFailure.wrappingLinked {
-            try await WebSocketTunnel.withTunnel(
-                .connect(wakeUp.request.wake.routing, wakeUp.request.wake.tunnel),
-                at: relay,
-                bearerToken: bearerToken,
-                redirected: { events(.redirected($0)) }
-            ) { tunnel in
-                events(.tunnelOpen(relay.domain))
-                var generator = SystemRandomNumberGenerator()
-                let pending = LinkedClientConnection(
-                    wakeUp,
-                    identity: identity,
-                    tunnel: tunnel,
-                    using: &generator
-                )
-                let verified = try await pending.advertise(on: radio, timeouts.untilClient, events)
-                events(.clientVerified(over: .webSocket))
-                let client = try await verified.completeHandshake(info, events)
-                return try await client.serve(timeouts, accepting: relyingParties, handlers)
+            var generator = SystemRandomNumberGenerator()
+            let pending = LinkedClientConnection(wakeUp, identity: identity, using: &generator)
+            return try await pending.whileAdvertising(on: radio, events) { withdraw in
+                try await WebSocketTunnel.withTunnel(
+                    .connect(wakeUp.request.wake.routing, wakeUp.request.wake.tunnel),
+                    at: relay,
+                    bearerToken: bearerToken,
+                    redirected: { events(.redirected($0)) }
+                ) { tunnel in
+                    events(.tunnelOpen(relay.domain))
+                    let verified = try await pending.awaitClient(in: tunnel, timeouts.untilClient)
+                    try await withdraw()
+                    events(.clientVerified(over: .webSocket))
+                    let client = try await verified.completeHandshake(info, events)
+                    return try await client.serve(timeouts, accepting: relyingParties, handlers)
+                }
             }
         }
     }

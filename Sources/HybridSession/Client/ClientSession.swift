@@ -43,19 +43,23 @@ public struct ClientSession: Sendable {
     /// The terms on which the phone that scans the code may be linked; `nil` if the code does not offer linking.
     public let linking: LinkAcceptance?
 
+    /// The tunnels that are closed after the session has returned its result; `nil` if it closes them before.
+    public let closing: ClosingTunnels?
+
     /// Creates a session.
     public init(
         radio: BluetoothRadio,
         network: NetworkConfiguration,
         timeouts: ClientTimeouts = ClientTimeouts(),
         offersBLEChannel: Bool = false,
-        linking: LinkAcceptance? = nil
+        linking: LinkAcceptance? = nil,
+        closing: ClosingTunnels? = nil
     ) {
         self.radio = radio
         self.network = network
         self.timeouts = timeouts
         self.offersBLEChannel = offersBLEChannel && !radio.isVirtual
-        self.linking = linking
+        (self.linking, self.closing) = (linking, closing)
     }
 
     /// Performs one ceremony.
@@ -112,6 +116,7 @@ public struct ClientSession: Sendable {
             return try await WebSocketTunnel.withTunnel(
                 nearby.path,
                 at: relay,
+                closing: closing,
                 redirected: { events(.redirected($0)) }
             ) { tunnel in
                 try await body(try await nearby.performHandshake(over: tunnel, timeouts.handshake))

@@ -104,19 +104,22 @@ struct ConnectedPhone: Sendable {
     /// - Parameters:
     ///   - handshake: A new handshake.
     ///   - channel: The channel to the phone.
-    ///   - limit: Time until message 2.
+    ///   - limit: Time for sending message 1, and time until message 2.
+    ///   - joined: Waits until the phone can receive message 1.
     ///   - verifier: Returns the verifier of updates for a handshake hash.
     init(
         _ handshake: consuming InitiatorHandshake,
         over channel: some MessageChannel,
         _ limit: Duration,
+        joined: @Sendable () async throws -> Void = {},
         verifier: (HandshakeHash) -> LinkVerifier?
     ) async throws {
         let message1 = WireMessage(bytes: handshake.message1.bytes)
+        // The peer may accept no data.
+        try await withDeadline(limit, orThrow: ClientFailure.phoneSilent) { try await channel.send(message1) }
+        try await joined()
         let message2 = try await withDeadline(limit, orThrow: ClientFailure.phoneSilent) {
-            // The limit includes sending, because the peer may accept no data.
-            try await channel.send(message1)
-            return try await channel.receive { HandshakeMessage(bytes: $0.bytes) }
+            try await channel.receive { HandshakeMessage(bytes: $0.bytes) }
         }
         let keys = try handshake.finish(message2)
         self.verifier = verifier(keys.handshakeHash)

@@ -11,18 +11,22 @@ internal import HybridThreads
 /// ```
 /// client                        relay                        authenticator
 ///    │ contact, payload ────────→ │ wake-up ───────────────────────→ │ asks its user
-///    │ ←──────────────────── 101  │ ←──────────────────────── joins  │
-///    │ ←───────────────────── 00  │                                  │
+///    │ ←──────────────────── 101  │                                  │
 ///    │ receives the advert ←───── Bluetooth ───────────────────────  │
-///    │ handshake 1 ────────────────────────────────────────────────→ │
+///    │ handshake 1 ─────────────→ │ ←──────────────────────── joins  │
+///    │ ←───────────────────── 00  │ handshake 1 ───────────────────→ │
+///    │ ←───────────────────────────────────── handshake 2, getInfo  │
 /// ```
 ///
-/// Handshake message 1 requires the advert, so the phone must be nearby, as with a QR code.
+/// Handshake message 1 requires the advert, so the phone must be nearby, as with a QR code. It does not require that
+/// the phone has joined: it waits in the relay until then.
 struct LinkedContact: Sendable {
     let link: StoredLink
     let request: ContactRequest
     /// The decrypted advert, once it has been received.
     let advert = AwaitableState<EID?>(nil)
+    /// True once the phone has joined the tunnel.
+    private let hasJoined = Locked(false)
 
     /// Creates a contact with a fresh nonce.
     init(_ link: StoredLink, hint: RequestHint) {
@@ -43,32 +47,41 @@ struct LinkedContact: Sendable {
         AdvertScanner.Target(key: link.secret.eidKey(nonce: request.nonce), ceremony: .linked, acceptsL2CAP: false)
     }
 
-    /// Waits for the advert, and for the phone to join the tunnel.
+    /// Waits for the advert, before or after the phone joins the tunnel.
     ///
     /// - Parameters:
     ///   - channel: The tunnel.
-    ///   - join: Waits until the phone has joined; `nil` if the relay does not report that.
+    ///   - join: Waits until the phone has joined; returns at once if the relay does not report that.
     /// - Throws: `TunnelError`, also if a message comes before the handshake; `CancellationError`.
     func meet(
         over channel: some MessageChannel,
-        join: (@Sendable () async throws -> Void)?
+        join: @escaping @Sendable () async throws -> Void
     ) async throws -> ContactedPhone {
-        try await join?()
-        return try await withThrowingTaskGroup(of: ContactedPhone?.self) { group in
+        try await withThrowingTaskGroup(of: ContactedPhone?.self) { group in
             group.addTask { [self] in
                 await advert.wait { $0 != nil }
                 try Task.checkCancellation()
                 return advert.read { $0 }.map { ContactedPhone(link: link, eid: $0) }
             }
-            group.addTask {
+            group.addTask { [self] in
+                try await waitUntilJoined(join)
                 // No message is acceptable. This also notices that the tunnel was closed, for example because the user
                 // has declined.
-                try await channel.receive { _ -> ContactedPhone? in nil }
+                return try await channel.receive { _ -> ContactedPhone? in nil }
             }
             defer { group.cancelAll() }
             for try await case let phone? in group { return phone }
             throw CancellationError()
         }
+    }
+
+    /// Waits until the phone has joined, once in all.
+    ///
+    /// - Parameter join: Waits for the relay's report, which arrives only once. If it is canceled, it takes no report.
+    func waitUntilJoined(_ join: @Sendable () async throws -> Void) async throws {
+        guard !hasJoined.withLock({ $0 }) else { return }
+        try await join()
+        hasJoined.withLock { $0 = true }
     }
 
     /// Returns the failure for an error of the contact.
@@ -102,14 +115,23 @@ struct ContactedPhone: Sendable {
     let eid: EID
 
     /// Performs a new handshake over `channel`, in which only the linked phone can answer.
-    func performHandshake(over channel: some MessageChannel, _ limit: Duration) async throws -> ConnectedPhone {
+    ///
+    /// - Parameters:
+    ///   - channel: The tunnel.
+    ///   - limit: Time until message 2, after the phone has joined.
+    ///   - joined: Waits until the phone has joined.
+    func performHandshake(
+        over channel: some MessageChannel,
+        _ limit: Duration,
+        joined: @escaping @Sendable () async throws -> Void = {}
+    ) async throws -> ConnectedPhone {
         let handshake = try InitiatorHandshake(
             authenticatorKey: link.authenticatorKey,
             psk: link.secret.psk(for: eid),
             ephemeral: P256.KeyAgreement.PrivateKey(compactRepresentable: false)
         )
         // Updates can be verified only with the key of a QR code.
-        return try await ConnectedPhone(handshake, over: channel, limit) { _ in nil }
+        return try await ConnectedPhone(handshake, over: channel, limit, joined: joined) { _ in nil }
     }
 }
 
@@ -169,16 +191,20 @@ extension ClientSession {
             contact.link.contactID,
             payload: contact.request.payload,
             at: RelayEndpoint(domain: contact.link.domain, network: network),
+            closing: closing,
             redirected: redirected
-        ) { tunnel, signalsConnection in
+        ) { tunnel, _ in
             events(.phoneNotified(contact.link.name))
             let tooLate = ClientFailure.phoneNotAnswering(contact.link.name)
             let phone = try await withDeadline(timeouts.untilPhoneFound, orThrow: tooLate) {
-                guard signalsConnection else { return try await contact.meet(over: tunnel, join: nil) }
-                return try await contact.meet(over: tunnel, join: tunnel.waitForPhone)
+                try await contact.meet(over: tunnel, join: tunnel.waitForPhone)
             }
             events(.phoneFound)
-            let connected = try await phone.performHandshake(over: tunnel, timeouts.handshake)
+            let connected = try await phone.performHandshake(over: tunnel, timeouts.handshake) {
+                try await withDeadline(timeouts.untilPhoneFound, orThrow: tooLate) {
+                    try await contact.waitUntilJoined(tunnel.waitForPhone)
+                }
+            }
             return try await exchange(with: connected, for: adapted, events: events)
         }
     }

@@ -4,23 +4,21 @@ internal import Crypto
 internal import HybridBLEAdvert
 internal import HybridCaBLE
 internal import HybridDataChannel
+internal import HybridThreads
 
-/// Stage 1 of a linked session: the authenticator has joined the tunnel, and the client looks for its advert.
+/// Stage 1 of a linked session: the authenticator advertises and joins the tunnel, in which the client waits.
 struct LinkedClientConnection: Sendable {
     let request: VerifiedWakeUp
     let identity: PhoneIdentity
-    let tunnel: WebSocketTunnel
     let eid: EID
 
     init(
         _ wakeUp: ApprovedWakeUp,
         identity: PhoneIdentity,
-        tunnel: WebSocketTunnel,
         using generator: inout some RandomNumberGenerator
     ) {
         self.request = wakeUp.request
         self.identity = identity
-        self.tunnel = tunnel
         eid = Self.eid(using: &generator)
     }
 
@@ -40,41 +38,76 @@ struct LinkedClientConnection: Sendable {
         }
     }
 
-    /// Advertises until handshake message 1 of the client verifies.
-    func advertise(
+    /// Runs `body`, and advertises until it calls its argument, which returns when the advert is withdrawn.
+    ///
+    /// - Throws: `RadioError` if the advert ends before, the errors of `body`, `CancellationError`.
+    func whileAdvertising<Outcome: Sendable>(
         on radio: BluetoothRadio,
-        _ limit: Duration,
-        _ events: @escaping @Sendable (AuthenticatorEvent) -> Void
-    ) async throws -> VerifiedClient {
-        let advert = eid.sealed(with: request.link.secret.eidKey(nonce: request.nonce))
-        return try await radio.withAdvert(advert) { advert in
-            events(.advertising)
-            return try await withThrowingTaskGroup(of: VerifiedClient.self) { group in
-                group.addTask {
-                    try await withDeadline(limit, orThrow: AuthenticatorSessionFailure.computerNotNearby) {
-                        try await awaitClient()
+        _ events: @escaping @Sendable (AuthenticatorEvent) -> Void,
+        _ body: @escaping @Sendable (_ withdraw: @escaping @Sendable () async throws -> Void) async throws -> Outcome
+    ) async throws -> Outcome {
+        let sealed = eid.sealed(with: request.link.secret.eidKey(nonce: request.nonce))
+        let stage = AwaitableState(AdvertStage.sent)
+        return try await withThrowingTaskGroup(of: Outcome?.self) { group in
+            group.addTask {
+                try await radio.withAdvert(sealed) { advert in
+                    events(.advertising)
+                    try await Self.keep(advert, until: stage)
+                }
+                stage.change { $0 = .withdrawn }
+                return nil
+            }
+            group.addTask {
+                try await body {
+                    stage.change { if $0 == .sent { $0 = .unneeded } }
+                    while stage.read({ $0 != .withdrawn }) {
+                        await stage.wait { $0 == .withdrawn }
+                        try Task.checkCancellation()
                     }
                 }
-                group.addTask {
-                    throw await advert.waitUntilGone() ?? CancellationError() as any Error
-                }
-                defer { group.cancelAll() }
-                guard let verified = try await group.next() else { throw CancellationError() }
-                return verified
             }
+            defer { group.cancelAll() }
+            for try await case let outcome? in group { return outcome }
+            throw CancellationError()
         }
     }
 
-    private func awaitClient() async throws -> VerifiedClient {
+    private enum AdvertStage: Sendable {
+        case sent, unneeded, withdrawn
+    }
+
+    /// Waits until the advert is no longer needed; throws if it ends before.
+    private static func keep(_ advert: ActiveAdvert, until stage: AwaitableState<AdvertStage>) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                await stage.wait { $0 != .sent }
+                try Task.checkCancellation()
+            }
+            group.addTask {
+                throw await advert.waitUntilGone() ?? CancellationError() as any Error
+            }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    /// Waits until handshake message 1 of the client verifies.
+    func awaitClient(in tunnel: WebSocketTunnel, _ limit: Duration) async throws -> VerifiedClient {
         do {
-            return try verify(try await tunnel.receive { HandshakeMessage(bytes: $0.bytes) })
+            let message1 = try await withDeadline(limit, orThrow: AuthenticatorSessionFailure.computerNotNearby) {
+                try await tunnel.receive { HandshakeMessage(bytes: $0.bytes) }
+            }
+            return try verify(message1, in: tunnel)
         } catch let error as TunnelError where error == .messageRefused || error.reportsBadMessage {
             throw AuthenticatorSessionFailure.notVerified
         }
     }
 
     /// Verifies the client's first message; if it does not verify, nothing is sent.
-    private func verify(_ message1: HandshakeMessage) throws(HandshakeError) -> VerifiedClient {
+    private func verify(
+        _ message1: HandshakeMessage,
+        in tunnel: WebSocketTunnel
+    ) throws(HandshakeError) -> VerifiedClient {
         let handshake = ResponderHandshake(
             authenticatorKey: identity.key,
             psk: request.link.secret.psk(for: eid),
