@@ -56,7 +56,10 @@ extension RelayConnection {
     /// Everything that may need an earlier one calls ``Reactor/checkSoon(_:)``.
     var nextCheck: NIODeadline {
         guard isOpen, heldBytes == 0, !isPaused, remainingPongs == limits.pongsPerSecond else { return loop.now }
-        return min(deadline ?? .distantFuture, keepalive.nextStep(interval: pingInterval))
+        var next = keepalive.nextStep(interval: pingInterval)
+        if let deadline { next = min(next, deadline) }
+        if let seal = listener?.seal { next = min(next, seal.deadline) }
+        return next
     }
 
     private var pingInterval: TimeAmount { listener == nil ? limits.pingInterval : limits.listenerPingInterval }

@@ -26,7 +26,8 @@ struct ResponseMembers {
             let type = members.member("type")?.text
         else { throw ResponseRejection(.malformedResponse, in: procedure) }
         self.response = response
-        guard name == members.member("rawId")?.text, let bytes = Base64URL.decode(name), let id = CredentialID(bytes: bytes)
+        guard name == members.member("rawId")?.text, let bytes = Base64URL.decode(name),
+            let id = CredentialID(bytes: bytes)
         else { throw ResponseRejection(.malformedCredentialID, in: procedure) }
         self.id = id
         guard type == CredentialDescriptor.publicKeyType else {
