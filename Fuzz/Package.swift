@@ -6,11 +6,8 @@ import PackageDescription
 // A separate package, because its instrumented build must not affect the ordinary one. Use `scripts/fuzz` to build and
 // run it: libFuzzer provides the main function, so the package does not link with other options.
 //
-// `Modules` contains links to files and folders of ../Sources and ../Prompt, which are compiled again here. Thus only this
-// project's code is instrumented, targets have access to internal members, and code without parsers is not built. The
-// exceptions are `Modules/HybridRelayCore/TLSConnection.swift` and
-// `Modules/HybridRelyingParty/Attestation/AttestationCertificate.swift`, which replace files, so that no TLS and X.509
-// libraries are built.
+// The script links the files and folders that `modules` lists into `Modules`, to compile them again here. Thus only this
+// project's code is instrumented, targets have access to internal members, and code without parsers is not built.
 //
 // Later tools versions than 5.4 rename an executable's main function, which hides libFuzzer's.
 
@@ -49,36 +46,36 @@ func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 let modules: [Target] = [
     .systemLibrary(
         name: "CHybridPSL",
-        path: "Modules/CHybridPSL",
+        path: "Modules/CLibraries/CHybridPSL",
         pkgConfig: "libpsl",
         providers: [.apt(["libpsl-dev"])]
     ),
     .systemLibrary(
         name: "CHybridZBar",
-        path: "Modules/CHybridZBar",
+        path: "Modules/CLibraries/CHybridZBar",
         pkgConfig: "zbar",
         providers: [.apt(["libzbar-dev"])]
     ),
     .systemLibrary(
         name: "CHybridZlib",
-        path: "Modules/CHybridZlib",
+        path: "Modules/CLibraries/CHybridZlib",
         pkgConfig: "zlib",
         providers: [.apt(["zlib1g-dev"])]
     ),
     .systemLibrary(
         name: "CHybridPNG",
-        path: "Modules/CHybridPNG",
+        path: "Modules/CLibraries/CHybridPNG",
         pkgConfig: "libpng",
         providers: [.apt(["libpng-dev"])]
     ),
     .systemLibrary(
         name: "CHybridTurboJPEG",
-        path: "Modules/CHybridTurboJPEG",
+        path: "Modules/CLibraries/CHybridTurboJPEG",
         pkgConfig: "libturbojpeg",
         providers: [.apt(["libturbojpeg0-dev"])]
     ),
-    .systemLibrary(name: "CHybridLinux", path: "Modules/CHybridLinux"),
-    .systemLibrary(name: "CHybridTSS2", path: "Modules/CHybridTSS2"),
+    .systemLibrary(name: "CHybridLinux", path: "Modules/CLibraries/CHybridLinux"),
+    .systemLibrary(name: "CHybridTSS2", path: "Modules/CLibraries/CHybridTSS2"),
     module("HybridPrimitives", []),
     module("HybridCBOR", []),
     module("HybridCTAP", ["HybridPrimitives", "HybridCBOR", crypto]),

@@ -35,17 +35,6 @@ package struct PasskeyEndpoints: Hashable, Sendable {
         manage = try Self.page(document, "manage")
     }
 
-    /// Retrieves the pages of a site; redirections are not followed.
-    ///
-    /// - Parameters:
-    ///   - host: The relying party ID, a domain.
-    ///   - network: Settings for the connection.
-    /// - Throws: ``WellKnownFileError``, `CancellationError`.
-    package static func retrieve(host: String, _ network: NetworkConfiguration) async throws -> PasskeyEndpoints {
-        let file = WellKnownFile(host: host, path: path)
-        return try PasskeyEndpoints(json: try await file.contents(atMost: maximumBytes, redirections: 0, network))
-    }
-
     private static func page(_ document: JSONText, _ name: String) throws(WellKnownFileError) -> String? {
         guard let member = document.member(name) else { return nil }
         // `HTTPSURL` rejects user information, which could make the host look like another one.

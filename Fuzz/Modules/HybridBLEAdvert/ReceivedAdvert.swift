@@ -1,1 +1,0 @@
-../../../Sources/HybridBLEAdvert/ReceivedAdvert.swift

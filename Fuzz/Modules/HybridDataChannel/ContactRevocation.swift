@@ -1,1 +1,0 @@
-../../../Sources/HybridDataChannel/Contact/ContactRevocation.swift

@@ -1,1 +1,0 @@
-../../../Sources/HybridDataChannel/TLS/IssuerName.swift

@@ -1,1 +1,0 @@
-../../../Sources/HybridDataChannel/L2CAP/MessageReassembler.swift

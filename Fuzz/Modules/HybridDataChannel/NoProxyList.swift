@@ -1,1 +1,0 @@
-../../../Sources/HybridDataChannel/Proxy/NoProxyList.swift

@@ -1,1 +1,0 @@
-../../../Sources/HybridDataChannel/Proxy/ProxyAuthorization.swift

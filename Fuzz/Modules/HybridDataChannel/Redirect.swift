@@ -1,1 +1,0 @@
-../../../Sources/HybridDataChannel/WebSocket/Redirect.swift

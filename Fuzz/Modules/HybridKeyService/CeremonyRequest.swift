@@ -1,1 +1,0 @@
-../../../Sources/HybridKeyService/Ceremony/CeremonyRequest.swift

@@ -1,1 +1,0 @@
-../../../Sources/HybridKeyService/Signing/KnownHosts.swift

@@ -1,1 +1,0 @@
-../../../Sources/HybridKeyService/Keys/StoredKey.swift

@@ -1,1 +1,0 @@
-../../../Sources/HybridKeyService/Agent/UpstreamFrames.swift

@@ -1,1 +1,0 @@
-../../../Sources/HybridLocalPage/PageKey.swift

@@ -1,1 +1,0 @@
-../../../Sources/HybridLocalPage/PageResponder.swift

@@ -1,1 +1,0 @@
-../../../Sources/HybridPinentry/LineReader.swift

@@ -1,1 +1,0 @@
-../../../Sources/HybridPinentry/PinentryError.swift

@@ -1,1 +1,0 @@
-../../../Sources/HybridPinentry/PinentrySecret.swift

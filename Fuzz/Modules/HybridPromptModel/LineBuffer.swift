@@ -1,1 +1,0 @@
-../../../Prompt/Sources/HybridPromptModel/LineBuffer.swift

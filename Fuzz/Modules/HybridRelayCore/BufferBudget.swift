@@ -1,1 +1,0 @@
-../../../Sources/HybridRelayCore/Connection/BufferBudget.swift

@@ -1,1 +1,0 @@
-../../../Sources/HybridRelayCore/Connection/RelayConnection+Frames.swift

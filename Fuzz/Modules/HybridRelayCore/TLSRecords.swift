@@ -1,1 +1,0 @@
-../../../Sources/HybridRelayCore/TLS/TLSRecords.swift

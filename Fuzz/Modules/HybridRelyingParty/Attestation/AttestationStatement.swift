@@ -1,1 +1,0 @@
-../../../../Sources/HybridRelyingParty/Attestation/AttestationStatement.swift

@@ -1,1 +1,0 @@
-../../../Sources/HybridRelyingParty/CredentialRecord.swift

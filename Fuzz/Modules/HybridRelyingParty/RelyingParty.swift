@@ -1,1 +1,0 @@
-../../../Sources/HybridRelyingParty/RelyingParty.swift

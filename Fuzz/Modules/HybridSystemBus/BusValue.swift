@@ -1,1 +1,0 @@
-../../../Sources/HybridSystemBus/BusValue.swift

@@ -1,1 +1,0 @@
-../../../Sources/HybridVaultAgent/Service/AgentMessage.swift

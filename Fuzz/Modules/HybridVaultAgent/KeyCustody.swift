@@ -1,1 +1,0 @@
-../../../Sources/HybridVaultAgent/Custody/KeyCustody.swift

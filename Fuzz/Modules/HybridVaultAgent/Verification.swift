@@ -1,1 +1,0 @@
-../../../Sources/HybridVaultAgent/Sensor/Verification.swift

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// TLS without encryption, in place of Sources/HybridRelayCore/TLS/TLSConnection.swift. The fuzzer's connections have no
+// TLS, so that its build needs no TLS library.
+
+/// A TLS context that cannot be created.
+public final class TLSServerContext: Sendable {
+    private init() {}
+}
+
+/// A TLS session that cannot be created.
+final class TLSConnection {
+    enum Received {
+        case bytes(Int)
+        case nothing
+        case end
+    }
+
+    enum Handshake {
+        case complete
+        case needsInput
+        case needsOutput
+    }
+
+    let heldBytes = 0
+    let isEstablished = false
+    var isOutputLast = false
+
+    init(_ context: TLSServerContext, descriptor: CInt, buffers: LoopBuffers) throws(ConnectionFailure) {
+        throw .memory
+    }
+
+    func receive(upTo maximum: Int) -> Socket.Received { .failed }
+    func restore() {}
+    func keep(_ bytes: RawSpan) {}
+    func rebind(to buffers: LoopBuffers) {}
+    func keepRest() {}
+    func handshake() throws(ConnectionFailure) -> Handshake { throw .tls }
+    func read(into target: UnsafeMutableRawBufferPointer) throws(ConnectionFailure) -> Received { throw .tls }
+    func write(_ bytes: UnsafeRawBufferPointer) throws(ConnectionFailure) -> Int { throw .tls }
+    func sendCloseNotify() throws(ConnectionFailure) -> Bool { throw .tls }
+}
