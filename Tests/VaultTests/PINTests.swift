@@ -214,7 +214,7 @@ struct PINTests {
         let location = VaultLocation(directory: fixture.vault, stateDirectory: fixture.state)
         let vault = try await Vault.create(at: location, pin: .typed("1234"), isTest: false)
         let slot = try #require(PINSlot(bytes: try FileSystem.read(fixture.state + "/" + vault.id + "/pin")))
-        #expect((slot.scrypt.logN, slot.scrypt.r, slot.scrypt.p) == (17, 8, 1))
+        #expect((slot.header.scrypt.logN, slot.header.scrypt.r, slot.header.scrypt.p) == (17, 8, 1))
         #expect(try await fixture.unlockFailure(pin: "1234") == nil)
     }
 

@@ -77,7 +77,7 @@ struct RecordFormatTests {
     func slotVector() throws {
         let slot = try #require(PINSlot(bytes: Vectors.slot))
         let device = try #require(Device(bytes: Vectors.device))
-        #expect(slot.identity == identity)
+        #expect(slot.header.identity == identity)
         #expect(try slot.open(pin: .typed("123456"), device: device) == key)
         #expect(try slot.open(pin: .typed("123457"), device: device) == nil)
         #expect(slot.bytes == Vectors.slot)

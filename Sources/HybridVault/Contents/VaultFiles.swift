@@ -23,7 +23,7 @@ struct VaultFiles: Sendable {
         return try state.withLock { () throws(VaultError) in
             let slot = try state.slot()
             let device = try state.device()
-            guard device.id == slot.device else { throw .damaged("the PIN slot is of another device") }
+            guard device.id == slot.header.device else { throw .damaged("the PIN slot is of another device") }
             var attempts = try state.attempts()
             let before = attempts
             let remaining = attempts.remaining(now: clock.now())
@@ -44,9 +44,10 @@ struct VaultFiles: Sendable {
             guard let key else { return .failure(.wrongPIN(attemptsLeft: attempts.left)) }
             try state.write(AttemptCounter())
             guard checkingRecords else {
-                return .success(UnlockedVault(files: self, key: try currentKey(key, pin: pin, scrypt: slot.scrypt)))
+                let current = try currentKey(key, pin: pin, scrypt: slot.header.scrypt)
+                return .success(UnlockedVault(files: self, key: current))
             }
-            let newest = try finishRekeying(key, pin: pin, scrypt: slot.scrypt)
+            let newest = try finishRekeying(key, pin: pin, scrypt: slot.header.scrypt)
             let records = try records(key: newest)
             rememberSlots(of: records.ring)
             removeSupersededRevisions(records, device: device.id)

@@ -7,10 +7,9 @@ internal import HybridTPM
 
 /// The vault key, wrapped with a PIN for this device and its TPM, which counts wrong PINs; in the local state only.
 ///
-/// Magic (8) ‖ format (2) ‖ kind (1) ‖ vault ID (16) ‖ test (1) ‖ device ID (8) ‖ log2 N (1) ‖ r (1) ‖ p (1) ‖ salt
-/// (32) ‖ TPM's vendor (4) ‖ name of its storage key (34) ‖ name of its endorsement key (34) ‖ TPM2B_PUBLIC (48) ‖
-/// TPM2B_PRIVATE (3 to 514) ‖ wrapped key (12 + 32 + 16) ‖ SHA-256 of the preceding bytes (32). Everything before the
-/// wrapped key is its associated data.
+/// ``DeviceSlotHeader`` (71) ‖ TPM's vendor (4) ‖ name of its storage key (34) ‖ name of its endorsement key (34) ‖
+/// TPM2B_PUBLIC (48) ‖ TPM2B_PRIVATE (3 to 514) ‖ wrapped key (12 + 32 + 16) ‖ SHA-256 of the preceding bytes (32).
+/// Everything before the wrapped key is its associated data.
 ///
 /// The wrapping key depends on the sealed secret, the PIN and the device's secret. A broken TPM therefore makes the slot
 /// no weaker than a ``PINSlot``.
@@ -20,16 +19,14 @@ struct TPMSlot: Equatable {
     /// Limit of the length, in bytes.
     static let maximumLength = fixedLength + SealedSecret.maximumPrivateLength
 
-    private static let fixedLength = 71 + 4 + 2 * SealedSecret.nameLength + SealedSecret.publicLength + 60 + 32
+    private static let fixedLength =
+        DeviceSlotHeader.length + 4 + 2 * SealedSecret.nameLength + SealedSecret.publicLength + 60 + 32
     private static let magic = Array("HYBTPMSL".utf8)
     private static let kind: UInt8 = 4
     private static let wrappingLabel = Array("slot v1 tpm".utf8)
     private static let authorizationLabel = Array("slot v1 tpm auth".utf8)
 
-    let identity: VaultIdentity
-    let device: DeviceID
-    let scrypt: Scrypt
-    private let salt: [UInt8]
+    let header: DeviceSlotHeader
     private let sealed: SealedSecret
     private let wrapped: [UInt8]
 
@@ -44,8 +41,8 @@ struct TPMSlot: Equatable {
         scrypt: Scrypt,
         tpm: TPMDevice
     ) throws(VaultError) {
-        let salt = RandomBytes.make(32)
-        let stretched = try Self.stretch(pin, scrypt, salt)
+        header = DeviceSlotHeader(identity: identity, device: device.id, scrypt: scrypt)
+        let stretched = try header.stretch(pin)
         let secret = SymmetricKey(size: .bits256)
         let authorization = Self.authorization(stretched, identity)
         let sealing = secret.withUnsafeBytes { secret in
@@ -53,16 +50,11 @@ struct TPMSlot: Equatable {
                 Result { () throws(TPMError) in try tpm.seal(secret, authorization: authorization) }
             }
         }
-        let sealed = try sealing.mapError(VaultError.tpm).get()
-        let wrapping = Self.wrappingKey(secret, stretched, device, identity)
-        let header = Self.header(identity, device.id, scrypt, salt, sealed)
-        let wrapped = try? vaultKey.withUnsafeBytes { try Sealing.seal($0, key: wrapping, associatedData: header) }
+        sealed = try sealing.mapError(VaultError.tpm).get()
+        let wrapping = header.wrappingKey([secret, stretched, device.secret], info: Self.wrappingLabel)
+        let front = Self.front(header, sealed)
+        let wrapped = try? vaultKey.withUnsafeBytes { try Sealing.seal($0, key: wrapping, associatedData: front) }
         guard let wrapped else { throw .outOfMemory }
-        self.identity = identity
-        self.device = device.id
-        self.scrypt = scrypt
-        self.salt = salt
-        self.sealed = sealed
         self.wrapped = wrapped
         // A slot that does not open must not replace one that does.
         guard let read = TPMSlot(bytes: bytes), read == self,
@@ -75,8 +67,7 @@ struct TPMSlot: Equatable {
         let privateLength = bytes.count - Self.fixedLength
         guard (3...SealedSecret.maximumPrivateLength).contains(privateLength),
             var reader = FieldReader(checksummed: bytes, length: bytes.count, magic: Self.magic),
-            reader.take(UInt8.self) == Self.kind, let identity = reader.takeIdentity(),
-            let device = reader.takeDeviceID(), let scrypt = reader.takeScrypt(), let salt = reader.take(32),
+            let header = DeviceSlotHeader(from: &reader, kind: Self.kind),
             let manufacturer = reader.take(4), let parent = reader.take(SealedSecret.nameLength),
             let endorsement = reader.take(SealedSecret.nameLength),
             let publicArea = reader.take(SealedSecret.publicLength), let privateArea = reader.take(privateLength),
@@ -89,18 +80,13 @@ struct TPMSlot: Equatable {
                 privateArea: privateArea
             )
         else { return nil }
-        self.identity = identity
-        self.device = device
-        self.scrypt = scrypt
-        self.salt = salt
+        self.header = header
         self.sealed = sealed
         self.wrapped = wrapped
     }
 
     /// Contents of the file.
-    var bytes: [UInt8] {
-        (Self.header(identity, device, scrypt, salt, sealed) + wrapped).checksummed
-    }
+    var bytes: [UInt8] { (Self.front(header, sealed) + wrapped).checksummed }
 
     /// Unwraps the vault key; slow by design.
     ///
@@ -108,40 +94,23 @@ struct TPMSlot: Equatable {
     /// - Throws: ``VaultError/tpm(_:)`` or ``VaultError/outOfMemory`` if the PIN was not tried, or
     ///   ``VaultError/damaged(_:)``.
     func open(pin: PIN, device: Device, tpm: TPMDevice) throws(VaultError) -> SymmetricKey? {
-        let stretched = try Self.stretch(pin, scrypt, salt)
-        let opening = Self.authorization(stretched, identity).withUnsafeBytes { authorization in
+        let stretched = try header.stretch(pin)
+        let opening = Self.authorization(stretched, header.identity).withUnsafeBytes { authorization in
             Result { () throws(TPMError) in try tpm.unseal(sealed, authorization: authorization) }
         }
         guard let secret = try opening.mapError(VaultError.tpm).get() else { return nil }
-        let wrapping = Self.wrappingKey(
-            SymmetricKey(data: UnsafeRawBufferPointer(secret.memory)),
-            stretched,
-            device,
-            identity
-        )
-        let header = Self.header(identity, self.device, scrypt, salt, sealed)
-        let key = try? Sealing.open(wrapped, key: wrapping, associatedData: header) { SymmetricKey(data: $0) }
+        let parts = [SymmetricKey(data: UnsafeRawBufferPointer(secret.memory)), stretched, device.secret]
+        let wrapping = header.wrappingKey(parts, info: Self.wrappingLabel)
+        let front = Self.front(header, sealed)
+        let key = try? Sealing.open(wrapped, key: wrapping, associatedData: front) { SymmetricKey(data: $0) }
         guard let key else { throw .damaged("the slot \(Self.fileName) does not fit this device") }
         return key
     }
 
-    private static func header(
-        _ identity: VaultIdentity,
-        _ device: DeviceID,
-        _ scrypt: Scrypt,
-        _ salt: [UInt8],
-        _ sealed: SealedSecret
-    ) -> [UInt8] {
-        var header: [UInt8] = .header(magic: magic)
-        header += [kind] + identity.id + [identity.isTest ? 1 : 0] + device.bytes
-        header += [scrypt.logN, scrypt.r, scrypt.p] + salt
-        header += sealed.manufacturer + sealed.parentName + sealed.endorsementName
-        return header + sealed.publicArea + sealed.privateArea
-    }
-
-    private static func stretch(_ pin: PIN, _ scrypt: Scrypt, _ salt: [UInt8]) throws(VaultError) -> SymmetricKey {
-        guard let stretched = pin.withUnsafeBytes({ scrypt.stretch($0, salt: salt) }) else { throw .outOfMemory }
-        return stretched
+    /// Returns everything before the wrapped key.
+    private static func front(_ header: DeviceSlotHeader, _ sealed: SealedSecret) -> [UInt8] {
+        header.bytes(magic: magic, kind: kind) + sealed.manufacturer + sealed.parentName + sealed.endorsementName
+            + sealed.publicArea + sealed.privateArea
     }
 
     /// Returns the authorization value, whose last byte is never 0.
@@ -155,25 +124,5 @@ struct TPMSlot: Equatable {
             if buffer[31] == 0 { buffer[31] = 1 }
             return SymmetricKey(data: UnsafeRawBufferPointer(buffer))
         }
-    }
-
-    private static func wrappingKey(
-        _ secret: SymmetricKey,
-        _ stretched: SymmetricKey,
-        _ device: Device,
-        _ identity: VaultIdentity
-    ) -> SymmetricKey {
-        let parts = [secret, stretched, device.secret]
-        let material = withUnsafeTemporaryAllocation(byteCount: 32 * parts.count, alignment: 1) { buffer in
-            defer { SecretBytes.wipe(buffer) }
-            for (index, part) in parts.enumerated() {
-                part.withUnsafeBytes {
-                    UnsafeMutableRawBufferPointer(rebasing: buffer[(32 * index)...])
-                        .copyMemory(from: UnsafeRawBufferPointer(rebasing: $0.prefix(32)))
-                }
-            }
-            return SymmetricKey(data: UnsafeRawBufferPointer(buffer))
-        }
-        return Sealing.derive(material, identity: identity, info: wrappingLabel)
     }
 }

@@ -9,27 +9,11 @@ enum DeviceSlot {
     case pin(PINSlot)
     case tpm(TPMSlot)
 
-    /// The vault that the slot belongs to.
-    var identity: VaultIdentity {
+    /// The vault and the device that the slot belongs to, and the cost of a guess.
+    var header: DeviceSlotHeader {
         switch self {
-        case .pin(let slot): slot.identity
-        case .tpm(let slot): slot.identity
-        }
-    }
-
-    /// The device that the slot belongs to.
-    var device: DeviceID {
-        switch self {
-        case .pin(let slot): slot.device
-        case .tpm(let slot): slot.device
-        }
-    }
-
-    /// Cost of a guess.
-    var scrypt: Scrypt {
-        switch self {
-        case .pin(let slot): slot.scrypt
-        case .tpm(let slot): slot.scrypt
+        case .pin(let slot): slot.header
+        case .tpm(let slot): slot.header
         }
     }
 

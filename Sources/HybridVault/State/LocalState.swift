@@ -104,7 +104,7 @@ struct LocalState: Sendable {
             isOfTPM
             ? .tpm(try read(name, limit: TPMSlot.maximumLength, TPMSlot.init(bytes:)))
             : .pin(try read(name, limit: PINSlot.length, PINSlot.init(bytes:)))
-        guard slot.identity == identity else {
+        guard slot.header.identity == identity else {
             throw .damaged("\(VaultIdentity.fileName) and \(file(name)) belong to different vaults")
         }
         return slot

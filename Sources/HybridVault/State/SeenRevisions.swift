@@ -4,17 +4,15 @@ internal import Crypto
 
 /// The newest revision of every record that this device has seen; an older one means a rollback.
 ///
-/// File: magic (8) ‖ nonce (12) ‖ ciphertext ‖ tag (16). It is sealed with AES-256-GCM under HKDF(vault key, salt =
-/// vault ID, info = `seen v1`). The associated data is `seen v1` ‖ format ‖ vault ID ‖ test. The plaintext contains,
-/// for each record in the order of the IDs: record ID (16) ‖ counter (8) ‖ device ID (8) ‖ deleted (1).
+/// It is a ``SealedFile`` with the label `seen v1`. The plaintext contains, for each record in the order of the IDs:
+/// record ID (16) ‖ counter (8) ‖ device ID (8) ‖ deleted (1).
 struct SeenRevisions: Equatable {
     /// File name in the local state.
     static let fileName = "seen"
     /// Maximum length, in bytes.
     static let maximumLength = 512 * 1024
 
-    private static let magic = Array("HYBSEENR".utf8)
-    private static let label = Array("seen v1".utf8)
+    private static let file = SealedFile(magic: "HYBSEENR", label: "seen v1")
 
     /// The newest revision of one record.
     struct Entry: Equatable {
@@ -29,14 +27,8 @@ struct SeenRevisions: Equatable {
 
     /// Decrypts the file; `nil` if it is not authentic.
     init?(bytes: [UInt8], key: SymmetricKey, identity: VaultIdentity) {
-        guard bytes.starts(with: Self.magic) else { return nil }
-        let opened = try? Sealing.open(
-            bytes.dropFirst(Self.magic.count),
-            key: Sealing.derive(key, identity: identity, info: Self.label),
-            associatedData: Self.label + identity.associatedData
-        ) { Self.read($0) }
-        guard let opened else { return nil }
-        self.entries = opened
+        guard let entries = Self.file.open(bytes, key: key, identity: identity, Self.read) else { return nil }
+        self.entries = entries
     }
 
     /// Returns the contents of the file.
@@ -47,12 +39,7 @@ struct SeenRevisions: Equatable {
             plaintext.append(bigEndian: entry.newest.counter)
             plaintext += entry.newest.device.bytes + [entry.isDeleted ? 1 : 0]
         }
-        let sealed = try Sealing.seal(
-            plaintext,
-            key: Sealing.derive(key, identity: identity, info: Self.label),
-            associatedData: Self.label + identity.associatedData
-        )
-        return Self.magic + sealed
+        return try Self.file.seal(plaintext, key: key, identity: identity)
     }
 
     /// Adds a revision, unless a newer one is known; a deletion is never undone.
