@@ -223,7 +223,7 @@ def relay_answers(machine: Machine, host: str) -> None:
 def ceremony(machine: Machine, host: str) -> None:
     """Registers and signs in with the installed programs, with the lab's user and Bluetooth."""
     here = machine.root / "packages"
-    shutil.copy(REPOSITORY / "Tests/Acceptance/chromium/pinentry", here / "person")
+    shutil.copy(REPOSITORY / "Tests/Acceptance/harness/pinentry", here / "person")
     shutil.copy(REPOSITORY / "deploy/checks/packages-ceremony", here / "ceremony")
     text = machine.run("env", "HOME=/tmp/home", "PERSON_PIN=314159", "PERSON_ANSWER=yes", "PERSON_LOG=/dev/null",
                        f"RELAY_HOST={host}", f"RELAY_NUMBER={NUMBER}", f"TO_RELAY={' '.join(to_relay(host))}",
