@@ -136,6 +136,18 @@ struct VaultAgentTests {
         }
     }
 
+    @Test("The key of a real vault is not held on another bus than the system's")
+    func realVault() async throws {
+        try await withAgent { client, _, _ in
+            let real = try #require(VaultID("ff0102030405060708090a0b0c0d0e0f"))
+            await #expect(throws: FingerprintFailure.busUnverified) {
+                try await client.hold(key, of: real, isTest: false, fingers: Self.fingers)
+            }
+            #expect(try await client.status().held.map(\.vault) == [vault])
+            await #expect(throws: FingerprintFailure.noKey) { try await client.release(real) { _ in } }
+        }
+    }
+
     @Test("The third miss in a row ends the request and discards the key, also in a second request")
     func misses() async throws {
         try await withAgent { client, sensor, _ in
