@@ -123,6 +123,12 @@ struct PushTests {
             let (phone, response) = try environment.relay.client(routing, tunnel: tunnel)
             #expect(response.hasPrefix("HTTP/1.1 101 "))
             #expect(try #require(client.takeHead()).hasPrefix("HTTP/1.1 101 "))
+            // The answer arrives on another thread; this is the same call, at a known time.
+            let key = TunnelKey(
+                routing: try #require(RoutingID(hex: routing)),
+                tunnel: try #require(TunnelID(hex: tunnel))
+            )
+            environment.relay.context.registry.recordPush(key, PushOutcome(late))
             environment.transport.answer(0, late)
             try client.send(Wire.frame([8]))
             try environment.relay.settle()
