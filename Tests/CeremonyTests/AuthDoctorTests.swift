@@ -152,6 +152,24 @@ struct AuthDoctorTests {
         }
     }
 
+    @Test("reports a TPM that tries no PIN for now")
+    func lockout() async throws {
+        try await CeremonyEnvironment.run { environment in
+            let tpm = try await SoftwareTPM(in: environment.folder + "/tpm", failures: 8)
+            let variables = ["HYBRID_TPM": tpm.configuration]
+            let before = try await Self.examine(environment, variables: variables)
+            #expect(before["tpm"]?.state == "ok", "\(before.checks)")
+            #expect(before["tpm-lockout"]?.found.hasPrefix("0 of 8 wrong attempts") == true, "\(before.checks)")
+            // One wrong value would cause the lockout, so no PIN is tried.
+            try await tpm.run("tpm2_dictionarylockout", "--setup-parameters", "--max-tries", "1")
+            let after = try await Self.examine(environment, variables: variables)
+            #expect(after["tpm-lockout"]?.state == "warning", "\(after.checks)")
+            #expect(after["tpm-lockout"]?.found.contains("tries no PIN for") == true, "\(after.checks)")
+            #expect(after.couldWork, "the vault does not use the TPM")
+            try await tpm.stop()
+        }
+    }
+
     @Test("reports linked computers, their service, and the notification server")
     func links() async throws {
         try await CeremonyEnvironment.run { environment in

@@ -113,8 +113,12 @@ struct DigitalCredentialTests {
 
     @Test("bad requests are rejected before a code is shown")
     func badRequests() async throws {
+        let padding = String(repeating: "x", count: (1 << 20) - Self.request.utf8.count)
+        // The request fits into one message, but not with the origin around it.
+        let long = Self.request.replacing(#""n""#, with: #""n\#(padding)""#)
         try await TestFolder.with { folder in
             for (request, origin, status, words) in [
+                (long, "https://shop.example", 65, "longer than one message"),
                 ("{}", "https://shop.example", 65, "no member digital"),
                 (#"{"digital":{"requests":[]}}"#, "https://shop.example", 65, "digital.requests"),
                 ("{", "https://shop.example", 65, "not JSON"),

@@ -123,6 +123,12 @@ struct PushTests {
             let (phone, response) = try environment.relay.client(routing, tunnel: tunnel)
             #expect(response.hasPrefix("HTTP/1.1 101 "))
             #expect(try #require(client.takeHead()).hasPrefix("HTTP/1.1 101 "))
+            // The answer arrives on another thread; this is the same call, at a known time.
+            let key = TunnelKey(
+                routing: try #require(RoutingID(hex: routing)),
+                tunnel: try #require(TunnelID(hex: tunnel))
+            )
+            environment.relay.context.registry.recordPush(key, PushOutcome(late))
             environment.transport.answer(0, late)
             try client.send(Wire.frame([8]))
             try environment.relay.settle()
@@ -284,6 +290,36 @@ struct PushTests {
         try await Waiting.until("all requests") { environment.transport.waitingCount == 33 }
         environment.gateway.drain()
         try await Waiting.until("their end") { outcomes.withLock { $0.count } == 34 }
+    }
+
+    @Test("A token is for one push server, and is used for at most twelve hours")
+    func tokens() async throws {
+        let now = Locked<UInt64>(1_800_000_000)
+        let transport = ScriptedPushTransport(response: .status(201))
+        let gateway = try PushGateway.testing(transport, clock: WallClock { now.withLock { $0 } })
+        let message = PushMessage.proof(try #require(PushNonce(bytes: 0..<32)))
+        /// Sends a message and returns the claims of its token (RFC 8292 §2).
+        func claims(_ endpoint: String) async throws -> (audience: String?, expiry: UInt64) {
+            let subscription = try #require(PushReceiverKey().subscription(endpoint: endpoint))
+            let number = transport.requests.count
+            gateway.send(message, to: subscription, topic: [], now: .now()) { _ in }
+            let fields = Dictionary(try await transport.request(number).fields) { first, _ in first }
+            let parts = (fields["Authorization"] ?? "").split(separator: ".")
+            try #require(parts.count == 3)
+            let claims = try JSONText(parsing: Base64URL.decode(String(parts[1]), maximumLength: 1000) ?? [])
+            let expiry = claims.member("exp").flatMap { UInt64($0.description) }
+            return (claims.member("aud")?.text, try #require(expiry))
+        }
+        let first = try await claims("https://push.example/1")
+        #expect(first.audience == "https://push.example")
+        #expect(try await claims("https://push2.example/2").audience == "https://push2.example")
+        for (hours, isSame) in [(11, true), (1, false)] as [(UInt64, Bool)] {
+            now.withLock { $0 += hours * 3600 }
+            let (audience, expiry) = try await claims("https://push.example/1")
+            #expect(audience == "https://push.example" && (expiry == first.expiry) == isSame)
+            let time = now.withLock { $0 }
+            #expect(expiry > time + 60 && expiry <= time + 24 * 3600)
+        }
     }
 
     @Test(

@@ -68,14 +68,17 @@ final class ScriptedPushTransport: PushTransport {
 }
 
 extension PushGateway {
-    /// Returns a gateway with new keys and a clock that stands still.
-    static func testing(_ transport: ScriptedPushTransport, now: UInt64 = 1_800_000_000) throws -> PushGateway {
+    /// Returns a gateway with new keys and a clock that stands still, or with another clock.
+    static func testing(
+        _ transport: ScriptedPushTransport,
+        clock: WallClock = WallClock { 1_800_000_000 }
+    ) throws -> PushGateway {
         PushGateway(
             keys: try PushKeys(parsing: PushKeys.newFile()),
             subject: "mailto:operator@example.org",
             host: LinkedPhone.host,
             transport: transport,
-            clock: WallClock { now }
+            clock: clock
         )
     }
 }

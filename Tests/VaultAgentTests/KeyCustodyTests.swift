@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HybridCommandSupport
 import Testing
 
 @testable import HybridVaultAgent
@@ -160,6 +161,24 @@ struct KeyCustodyTests {
         custody.discard(vault, because: .noKey)
         try hold(&custody, other)
         #expect(throws: FingerprintFailure.noKey) { try custody.begin(vault, isSystemBus: true, at: awake(101)) }
+    }
+
+    @Test("The memory of a key is locked, and neither dumped nor inherited")
+    func memory() throws {
+        let key = try [UInt8](repeating: 7, count: 32).withUnsafeBytes { bytes in try LockedMemory(copying: bytes) }
+        let address = try #require(key.withUnsafeBytes { $0.baseAddress.map { UInt(bitPattern: $0) } })
+        var mapping: Range<UInt> = 0..<0
+        var flags: Set<Substring> = []
+        let maps = String(decoding: try readWholeFile("/proc/self/smaps", atMost: 16 << 20), as: UTF8.self)
+        for line in maps.split(separator: "\n") {
+            let words = line.split(separator: " ")
+            let ends = (words.first ?? "").split(separator: "-").compactMap { UInt($0, radix: 16) }
+            if ends.count == 2 { mapping = ends[0]..<ends[1] }
+            if words.first == "VmFlags:", mapping.contains(address) { flags = Set(words.dropFirst()) }
+        }
+        // VM_LOCKED, VM_DONTDUMP and VM_DONTCOPY (proc_pid_smaps(5)).
+        #expect(flags.isSuperset(of: ["lo", "dd", "dc"]), "\(flags.sorted())")
+        withExtendedLifetime(key) {}
     }
 
     @Test("Each failure has one sentence with a remedy, and its own code")

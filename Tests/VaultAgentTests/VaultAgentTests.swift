@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import HybridAuthenticator
 import HybridCommandSupport
 import HybridSystemBus
@@ -136,6 +137,18 @@ struct VaultAgentTests {
         }
     }
 
+    @Test("The key of a real vault is not held on another bus than the system's")
+    func realVault() async throws {
+        try await withAgent { client, _, _ in
+            let real = try #require(VaultID("ff0102030405060708090a0b0c0d0e0f"))
+            await #expect(throws: FingerprintFailure.busUnverified) {
+                try await client.hold(key, of: real, isTest: false, fingers: Self.fingers)
+            }
+            #expect(try await client.status().held.map(\.vault) == [vault])
+            await #expect(throws: FingerprintFailure.noKey) { try await client.release(real) { _ in } }
+        }
+    }
+
     @Test("The third miss in a row ends the request and discards the key, also in a second request")
     func misses() async throws {
         try await withAgent { client, sensor, _ in
@@ -148,6 +161,31 @@ struct VaultAgentTests {
             await #expect(throws: FingerprintFailure.tooManyMisses) { try await client.release(vault) { _ in } }
             #expect(!sensor.isClaimed)
         }
+    }
+
+    @Test("The number of connections is bounded, and there is room again when they end")
+    func connections() async throws {
+        try await withAgent { client, _, _ in
+            let open = Locked<[CInt]>([])
+            // A connection without a request ends by itself, so more than the maximum may be needed.
+            try await Waiting.until("a connection to be refused") {
+                if open.withLock({ $0.count }) < 4 * VaultAgent.maximumConnections {
+                    let descriptor = try connect(to: try #require(client.path))
+                    open.withLock { $0.append(descriptor) }
+                }
+                return (try? await client.status()) == nil
+            }
+            for descriptor in open.withLock({ $0 }) { close(descriptor) }
+            try await Waiting.until("room for a connection") { (try? await client.status()) != nil }
+        }
+    }
+
+    /// Returns a connection to the agent, over which nothing is sent.
+    private func connect(to path: String) throws -> CInt {
+        let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = try #require(UnixAddress(path: path))
+        try #require(address.withAddress { Glibc.connect(descriptor, $0, $1) } == 0)
+        return descriptor
     }
 
     @Test("The PIN is needed after 12 hours")

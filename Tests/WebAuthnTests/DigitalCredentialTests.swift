@@ -6,7 +6,10 @@ import Testing
 
 @Suite("Digital credentials")
 struct DigitalCredentialTests {
-    private static let json = #"{"digital":{"requests":[{"protocol":"p","data":{"n":1e400,"s":"é\u0000"}}]},"x":1}"#
+    /// A website's request; the member `origin` is only its claim.
+    private static let json =
+        #"{"origin":"https://other.example","#
+        + #""digital":{"requests":[{"protocol":"p","data":{"n":1e400,"s":"é\u0000"}}]},"x":1}"#
 
     private static func request(
         _ json: String = Self.json,
@@ -34,7 +37,7 @@ struct DigitalCredentialTests {
         )
     }
 
-    @Test("the message has the origin, the operation and the unchanged data")
+    @Test("the message has the caller's origin, the operation and the unchanged data")
     func message() throws {
         let start = #"{"origin":"https://example.com","requestType":"credential."#
         let rest = #"","request":{"digital":{"requests":[{"protocol":"p","data":{"n":1e400,"s":"é\u0000"}}]}}}"#

@@ -54,10 +54,12 @@ extension TunnelRegistry {
 
     /// Accepts the client of a wake-up that a push server has accepted, or ends its tunnel otherwise.
     ///
-    /// Called on any thread, so the event loops get their instructions through their mailboxes.
+    /// A tunnel that the phone has joined meanwhile goes on, whatever the push server answers. Called on any thread, so
+    /// the event loops get their instructions through their mailboxes.
     func recordPush(_ key: TunnelKey, _ outcome: PushOutcome) {
         if let refusal = UpgradeRefusal(outcome) {
-            for instruction in end(key, .undelivered(refusal)) { instruction.post() }
+            let instructions = endRequests(.undelivered(refusal)) { $0.isPushing(key) ? [key] : [] }
+            for instruction in instructions { instruction.post() }
         } else if let instruction = state.withLock({ $0.contacts.recordPush(key) }) {
             instruction.member.mailbox.post(.contact(instruction.member.connection, instruction.order))
         }

@@ -293,6 +293,11 @@ struct ContactTable<Member: Sendable>: Sendable {
         }
     }
 
+    /// Returns true if the push server has not answered, and the phone has not joined.
+    func isPushing(_ key: TunnelKey) -> Bool {
+        if case .pushing? = entry(of: key)?.state { true } else { false }
+    }
+
     /// Accepts the client of a wake-up that a push server has accepted; `nil` if the wake-up no longer waits for it.
     mutating func recordPush(_ key: TunnelKey) -> Instruction? {
         guard let contact = contactOfKey[key], let place = contacts.index(forKey: contact),
