@@ -289,7 +289,7 @@ def upgrade_helper(machine: Machine, package: pathlib.Path, folder: pathlib.Path
 
 def newer(package: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
     """Returns a copy of the package with a later revision and, if it has settings, another line in them."""
-    tree = folder / f"newer-{package.name}"
+    tree = folder / f"contents-{package.stem}"
     subprocess.run(["dpkg-deb", "-R", package, tree], check=True)
     control = tree / "DEBIAN/control"
     control.write_text(re.sub(r"^(Version: .*)$", r"\1.1", control.read_text(), flags=re.M))
