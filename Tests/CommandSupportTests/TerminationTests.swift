@@ -22,7 +22,7 @@ struct TerminationTests {
         #expect(throws: CancellationError.self) { try ending.result.get() }
     }
 
-    @Test("a body that has a value in spite of the signal keeps it only if its work was done", arguments: [true, false])
+    @Test("a value that a body has in spite of the signal is kept only if its work was done", arguments: [true, false])
     func lateSignal(keepsResult: Bool) async throws {
         let before = Glibc.signal(SIGTERM, SIG_DFL)
         defer { Glibc.signal(SIGTERM, before) }

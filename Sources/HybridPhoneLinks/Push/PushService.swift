@@ -108,6 +108,23 @@ package struct PushService: Sendable {
     ///
     /// - Throws: ``PushFailure``, `CancellationError`.
     package static func unsubscribe(_ registration: PushRegistration, on address: BusAddress?) async throws {
+        try await withConnection(to: address) { try await PushConnector.unregister(registration, over: $0) }
+    }
+
+    /// Returns the bus name of the distributor that the service would use; starts no program.
+    ///
+    /// - Parameters:
+    ///   - chosen: The full bus name, or its last part; `nil` if the user has chosen none.
+    ///   - address: The session bus.
+    /// - Throws: ``PushFailure``, `CancellationError`.
+    package static func distributor(_ chosen: String?, on address: BusAddress?) async throws -> String {
+        try await withConnection(to: address) { try await PushConnector.distributor(chosen, over: $0) }
+    }
+
+    private static func withConnection<Result: Sendable>(
+        to address: BusAddress?,
+        _ body: (BusConnection) async throws -> Result
+    ) async throws -> Result {
         guard let address else { throw PushFailure.noSessionBus }
         let connection: BusConnection
         do throws(BusError) {
@@ -115,10 +132,10 @@ package struct PushService: Sendable {
         } catch {
             throw PushFailure(error)
         }
-        try await withCleanup {
+        return try await withCleanup {
             await connection.close()
         } of: {
-            try await PushConnector.unregister(registration, over: connection)
+            try await body(connection)
         }
     }
 }
