@@ -15,14 +15,11 @@ import Testing
 /// The subscription that a phone keeps in reserve, with a real relay that does not seal it.
 @Suite("The push subscription in reserve", .timeLimit(.minutes(5)))
 struct PushReserveTests {
-    /// The relay's way to a push server: its addresses are refused at once, or it never answers.
-    private final class BadPushServer: PushTransport {
-        let isRefused: Bool
+    /// The relay's way to a push server that never answers.
+    private final class SilentPushServer: PushTransport {
         let posts = Locked(0)
 
-        init(isRefused: Bool) { self.isRefused = isRefused }
-
-        func origin(of endpoint: String) -> String? { isRefused ? nil : "https://push.example" }
+        func origin(of endpoint: String) -> String? { "https://push.example" }
 
         func post(_ request: PushRequest) async -> PushResponse {
             posts.withLock { $0 += 1 }
@@ -60,6 +57,7 @@ struct PushReserveTests {
         _ folder: TestFolder,
         at relay: RelayEndpoint?,
         within limit: Duration,
+        maintains: Bool = true,
         _ body: @Sendable (Context, PushRun) async throws -> Void
     ) async throws {
         try await PrivateBus.run { bus in
@@ -82,7 +80,9 @@ struct PushReserveTests {
                 )
                 try await PushConnector.with(on: bus.busAddress) { connector in
                     let run = PushRun(service: service, connector: connector)
-                    let tasks = [Task { try await run.handleCalls() }, Task { try await run.maintain() }]
+                    let tasks = [
+                        Task { try await run.handleCalls() }, Task { if maintains { try await run.maintain() } },
+                    ]
                     try await body(Context(store: phone.store, distributor: distributor, lines: lines), run)
                     for task in tasks {
                         task.cancel()
@@ -96,8 +96,14 @@ struct PushReserveTests {
     @Test("A relay that never seals a subscription is left after a time limit")
     func silentRelay() async throws {
         try await TestFolder.with { folder in
-            let server = BadPushServer(isRefused: false)
-            try await RelayTests.relay(in: folder, push: try Self.gateway(server)) { relay in
+            let server = SilentPushServer()
+            let gateway = PushGateway(
+                keys: try PushKeys(parsing: PushKeys.newFile()),
+                subject: "mailto:operator@example.org",
+                host: try #require(TunnelDomain(id: 266)).host,
+                transport: server
+            )
+            try await RelayTests.relay(in: folder, push: gateway) { relay in
                 try await Self.preparing(folder, at: relay, within: .seconds(3)) { context, _ in
                     try await Waiting.until("the relay's message") { server.posts.withLock { $0 } > 0 }
                     try await context.until("failed push-relay-silent")
@@ -106,24 +112,26 @@ struct PushReserveTests {
         }
     }
 
-    @Test("After a failure, no change but a forgotten link ends the delay before the next attempt")
+    @Test("No change of the store but a forgotten link ends the delay after a failure")
     func delay() async throws {
         try await TestFolder.with { folder in
             let record = try Self.addLink("laptop", in: folder)
-            let gateway = try Self.gateway(BadPushServer(isRefused: true))
-            try await RelayTests.relay(in: folder, push: gateway) { relay in
-                try await Self.preparing(folder, at: relay, within: .seconds(60)) { context, _ in
-                    try await context.until("failed push-address-not-allowed")
-                    // Time in which the change of the store by the first attempt is noticed.
-                    for count in 1...3 {
-                        context.distributor.deliver([0], token: "unknown")
-                        try await context.until("ignored its token is unknown", count: count)
-                    }
-                    try context.store.forget(record.id, at: 2000)
-                    try await context.until("unsubscribed laptop")
-                    let unregistered = context.distributor.state.withLock { $0.unregistered }
-                    #expect(record.push?.token.text == unregistered.first, "the next attempt would end its own first")
+            try await Self.preparing(folder, at: nil, within: .seconds(60), maintains: false) { context, run in
+                let (changed, isOver) = (AwaitableState(0), Locked(false))
+                let waiting = Task {
+                    await run.untilForgotten(besides: [], changed, since: 0)
+                    isOver.withLock { $0 = true }
                 }
+                // Time in which the changes are noticed.
+                for count in 1...5 {
+                    changed.change { $0 += 1 }
+                    context.distributor.deliver([0], token: "unknown")
+                    try await context.until("ignored its token is unknown", count: count)
+                }
+                #expect(!isOver.withLock { $0 })
+                try context.store.forget(record.id, at: 2000)
+                changed.change { $0 += 1 }
+                await waiting.value
             }
         }
     }
@@ -142,11 +150,5 @@ struct PushReserveTests {
                 #expect(run.state.read { $0.isSettled })
             }
         }
-    }
-
-    private static func gateway(_ transport: BadPushServer) throws -> PushGateway {
-        let host = try #require(TunnelDomain(id: 266)).host
-        let keys = try PushKeys(parsing: PushKeys.newFile())
-        return PushGateway(keys: keys, subject: "mailto:operator@example.org", host: host, transport: transport)
     }
 }

@@ -226,7 +226,7 @@ struct PushRun: Sendable {
     /// Waits until another link is forgotten.
     ///
     /// Other changes must not end the delay before the next attempt, because each attempt makes some itself.
-    private func untilForgotten(
+    func untilForgotten(
         besides known: Set<LinkID>,
         _ changed: AwaitableState<Int>,
         since generation: Int
