@@ -82,7 +82,8 @@ struct ScanRunner: Sendable {
         let age = offer.age(at: WallClock.realtime.now())
         if let warning = CodeAge.warning(age) { progress.notify("old-code", warning) }
         let token = try tokenFile.map(AuthSettings.token)
-        try await untilSignal {
+        // A signal while the tunnel is closed in order must not make a failure of an answered request.
+        try await untilSignal(keepsResult: true) {
             try await link?.ask(relay: domain.host, age: age)
             // Before any radio or network, because the update follows the handshake at once.
             let newLink = try await linking.newLink(for: offer, progress)

@@ -58,10 +58,16 @@ package struct ClientRun: Sendable {
         self.linking = linking
     }
 
-    /// Waits until the tunnels are closed in order; a command calls it before it exits.
+    /// Runs `body`, which prints the result of the command, and waits until the tunnels are closed in order.
     ///
-    /// ``perform(_:for:answer:)`` does not wait for that if it succeeds, because it takes round trips to the relay.
-    package func close() async { await closing.finish() }
+    /// ``perform(_:for:answer:)`` does not wait for that if it succeeds, because it takes round trips to the relay. A
+    /// signal ends the wait, but not the program: its result is printed, and the exit status is that of the result.
+    ///
+    /// - Throws: ``CommandFailure``, also from `body`.
+    package func close(after body: @escaping @Sendable () throws(CommandFailure) -> Void) async throws {
+        let ending = await withTerminationSignals { try await withCleanup(closing.finish) { try body() } }
+        try ending.result.get()
+    }
 
     /// Performs the ceremony.
     ///
@@ -125,7 +131,7 @@ package struct ClientRun: Sendable {
             if ending.signal != nil { throw CommandFailure("interrupted", status: .interrupted) }
             return try ending.result.get()
         } catch {
-            await close()
+            await closing.finish()
             throw error
         }
     }

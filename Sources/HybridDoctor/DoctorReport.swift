@@ -43,6 +43,8 @@ package enum DoctorCheck: String, Sendable {
     case fingerprintService = "fingerprint-service"
     case linkedComputers = "linked-computers"
     case linkService = "link-service"
+    case pushService = "push-service"
+    case pushSubscription = "push-subscription"
     case notifications
 }
 

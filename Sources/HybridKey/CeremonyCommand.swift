@@ -47,10 +47,11 @@ struct CeremonyCommand: AsyncParsableCommand {
             Self.followInput(isCodeRequested)
             let run = try await clientRun(for: request, report, isCodeRequested)
             let response = try await Self.perform(request, run)
-            // Before the prompt learns of success, because it closes then, which would count as a cancellation.
-            guard writeAll(response, to: STDOUT_FILENO) else { throw CommandFailure.outputNotWritten }
-            report.end(ProgressState("done", "done"))
-            await run.close()
+            try await run.close { () throws(CommandFailure) in
+                // Before the prompt learns of success, because it closes then, which would count as a cancellation.
+                guard writeAll(response, to: STDOUT_FILENO) else { throw CommandFailure.outputNotWritten }
+                report.end(ProgressState("done", "done"))
+            }
         } catch let failure as CommandFailure {
             report.end(failure)
             throw ExitCode(failure.status.rawValue)

@@ -63,7 +63,7 @@ struct AuthDoctorTests {
                     "system-bus", "bluetooth-service", "adapter", "advertising", "own-advert", "proxy", "relay",
                     "clock", "pinentry", "vault", "vault-permissions", "vault-pin", "vault-slots", "sync-conflicts",
                     "tpm", "tpm-lockout", "fingerprint", "fingerprint-service", "linked-computers",
-                    "link-service", "notifications",
+                    "link-service", "push-service", "push-subscription", "notifications",
                 ]
             )
             #expect(report["advertising"]?.found == "hci0 may advertise")
@@ -167,6 +167,34 @@ struct AuthDoctorTests {
             #expect(after["tpm-lockout"]?.found.contains("tries no PIN for") == true, "\(after.checks)")
             #expect(after.couldWork, "the vault does not use the TPM")
             try await tpm.stop()
+        }
+    }
+
+    @Test("reports the push service, and the subscription for the next link")
+    func push() async throws {
+        try await CeremonyEnvironment.run { environment in
+            try await PrivateBus.run { bus in
+                typealias Check = DoctorTests.Report.Check
+                func examine(push: String) async throws -> (service: Check, next: Check) {
+                    let variables = ["DBUS_SESSION_BUS_ADDRESS": bus.address, "HYBRID_PUSH": push]
+                    let report = try await Self.examine(environment, variables: variables)
+                    #expect(report.couldWork)
+                    return (try #require(report["push-service"]), try #require(report["push-subscription"]))
+                }
+                let off = try await examine(push: "no")
+                #expect(off.service.state == "skipped" && off.next.state == "skipped")
+                let none = try await examine(push: "yes")
+                #expect(none.service.state == "warning" && none.service.found.hasPrefix("no push service"))
+                #expect(none.next.found == "there is none, so the next link would need a connection")
+                let distributor = try await BusConnection.connect(to: bus.busAddress)
+                _ = try await distributor.requestName("org.unifiedpush.Distributor.Test")
+                let one = try await examine(push: "yes")
+                #expect(one.service.found == "org.unifiedpush.Distributor.Test is on the session bus")
+                _ = try await distributor.requestName("org.unifiedpush.Distributor.Other")
+                let two = try await examine(push: "yes")
+                #expect(two.service.state == "warning" && two.service.remedy?.contains("Other, Test") == true)
+                await distributor.close()
+            }
         }
     }
 

@@ -93,6 +93,36 @@ struct SignInTests {
         }
     }
 
+    @Test("a signal after the response is printed ends the wait for the relay, but not with a failure")
+    func lateSignal() async throws {
+        try await CeremonyEnvironment.run { environment in
+            try await environment.registerPasskey()
+            let muted = environment.folder + "/muted"
+            let proxy = try await environment.proxy(["--lead-to", "\(environment.relay.port)", "--mute", muted])
+            for signal in [SIGINT, SIGTERM] {
+                let asked = environment.confirmations
+                let (client, code) = try await environment.startClient(
+                    try await environment.site("request-options"),
+                    network: environment.trust,
+                    variables: CeremonyEnvironment.variables(proxy)
+                )
+                let phone = try environment.startAuthenticator(code, TestUser(confirms: "wait"))
+                try await environment.untilAsked(moreThan: asked)
+                // From now on the relay receives nothing, so the client waits two seconds for its close frame.
+                try TestFile.write("", to: muted)
+                try TestFile.write("", to: environment.folder + "/go")
+                try await Waiting.until("the response", evidence: client.errors) { !client.output.isEmpty }
+                client.send(signal)
+                let ending = try await client.ending()
+                #expect(ending.status == 0, "\(ending)")
+                try await environment.site("verify-request", input: ending.output)
+                _ = try await phone.ending()
+                for file in [muted, environment.folder + "/go"] { try FileManager.default.removeItem(atPath: file) }
+                try await environment.untilNoAdverts()
+            }
+        }
+    }
+
     @Test(
         "when the client closes, the prompt on the phone is closed, and a later confirmation has no effect",
         arguments: [SIGINT, SIGKILL],

@@ -22,6 +22,24 @@ struct TerminationTests {
         #expect(throws: CancellationError.self) { try ending.result.get() }
     }
 
+    @Test("a value that a body has in spite of the signal is kept only if its work was done", arguments: [true, false])
+    func lateSignal(keepsResult: Bool) async throws {
+        let before = Glibc.signal(SIGTERM, SIG_DFL)
+        defer { Glibc.signal(SIGTERM, before) }
+        let value = try? await untilSignal(keepsResult: keepsResult) {
+            kill(getpid(), SIGTERM)
+            try? await Task.sleep(for: .seconds(600))
+            return 42
+        }
+        #expect(value == (keepsResult ? 42 : nil))
+        await #expect(throws: CommandFailure.self) {
+            try await untilSignal(keepsResult: keepsResult) {
+                kill(getpid(), SIGTERM)
+                try await Task.sleep(for: .seconds(600))
+            }
+        }
+    }
+
     @Test("an ignored SIGHUP, as under nohup, remains ignored")
     func ignoredHangup() async throws {
         let before = signal(SIGHUP, SIG_IGN)

@@ -2,17 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """HTTP proxy that opens tunnels with CONNECT, or fails in a chosen way.
 
-  proxy.py [--lead-to PORT] [--log FILE] [--want USER:PASSWORD] [--fault FAULT]
+  proxy.py [--lead-to PORT] [--log FILE] [--want USER:PASSWORD] [--fault FAULT] [--mute FILE]
 
 Prints `listening on 127.0.0.1:PORT` on standard error. --lead-to sends every tunnel to that local port. FAULT is silent,
 hang-up, status=NNN, garbage, long, eager (sends bytes after its response) or slow (sends its response byte by byte).
+While FILE exists, nothing that the client sends reaches the server.
 """
-import argparse, asyncio, base64, json, sys
+import argparse, asyncio, base64, json, os, sys
 
 
-async def pump(reader, writer):
+async def pump(reader, writer, is_muted=lambda: False):
     try:
         while data := await reader.read(65536):
+            if is_muted():
+                continue
             writer.write(data)
             await writer.drain()
         writer.write_eof()
@@ -79,7 +82,9 @@ class Proxy:
             writer.write(part)
             await writer.drain()
             await asyncio.sleep(0)
-        await asyncio.gather(pump(reader, far_writer), pump(far_reader, writer))
+        mute = self.options.mute
+        await asyncio.gather(pump(reader, far_writer, lambda: mute and os.path.exists(mute)),
+                             pump(far_reader, writer))
         far_writer.close()
 
 
@@ -89,6 +94,7 @@ async def main():
     parser.add_argument("--log")
     parser.add_argument("--want")
     parser.add_argument("--fault")
+    parser.add_argument("--mute")
     proxy = Proxy(parser.parse_args())
     server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
     print("listening on 127.0.0.1:%d" % server.sockets[0].getsockname()[1], file=sys.stderr, flush=True)

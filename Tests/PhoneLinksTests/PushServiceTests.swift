@@ -90,7 +90,7 @@ struct PushServiceTests {
         }
     }
 
-    private static func line(_ event: PushService.Event) -> String {
+    static func line(_ event: PushService.Event) -> String {
         switch event {
         case .ready(let host): "ready \(host)"
         case .failed(let failure): "failed \(failure.code)"

@@ -17,8 +17,9 @@ import Testing
 @Suite("A linked phone at a relay", .timeLimit(.minutes(5)))
 struct RelayTests {
     /// Runs a relay with the name of the tests' tunnel domain.
-    private static func relay(
+    static func relay(
         in folder: TestFolder,
+        push: PushGateway? = nil,
         _ body: (RelayEndpoint) async throws -> Void
     ) async throws {
         let domain = try #require(TunnelDomain(id: 266))
@@ -29,7 +30,10 @@ struct RelayTests {
         ])
         try #require(try await openssl.end() == 0)
         let tls = try RelayCertificate.context(certificateFile: certificate, keyFile: key)
-        let configure: (inout RelayConfiguration) -> Void = { $0.contactHost = domain.host }
+        let configure: (inout RelayConfiguration) -> Void = {
+            $0.contactHost = domain.host
+            $0.push = push
+        }
         try await TestRelay.run(transport: .tls(tls), configure: configure) { _, address in
             let port = try #require(address.port)
             let override = try #require(ConnectTo("\(domain.host):443:127.0.0.1:\(port)") as ConnectTo?)

@@ -131,6 +131,22 @@ struct WakeUpHandlerTests {
         }
     }
 
+    @Test("Only the times of the last minute are kept, so that links which are gone take no memory")
+    func times() async throws {
+        try await TestFolder.with { folder in
+            let phone = try TestPhone(in: folder)
+            for _ in 0..<5 {
+                let link = try Sample.link()
+                try phone.store.add(try Sample.record(link))
+                #expect(await phone.handler.handle(try Sample.wake(Sample.payload(link)), for: link.id) == .none)
+            }
+            #expect(await phone.handler.times.count == 5)
+            phone.now.withLock { $0 += 60 }
+            #expect(try await phone.receive() == .none)
+            #expect(await phone.handler.times == [phone.link.id: [1_000_060]])
+        }
+    }
+
     @Test("During a ceremony, another request is declined")
     func busy() async throws {
         try await TestFolder.with { folder in

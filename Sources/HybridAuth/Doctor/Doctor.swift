@@ -75,12 +75,21 @@ struct Doctor: AsyncParsableCommand {
                 remedyForDistrust: "omit --cacert, or remove it from auth.env"
             )
             let fingerprint = FingerprintChecks(location, run.budget)
+            let push = PushChecks(
+                isOn: try settings.value(AuthSettings.push),
+                distributor: try settings.value(AuthSettings.pushDistributor),
+                domain: domain,
+                links: links,
+                budget: run.budget
+            )
             // All run at the same time, but are reported in the order of a ceremony.
             async let relayFindings = relays.run()
             async let fingerprintFindings = fingerprint.run()
             async let promptFinding = prompts.pinentry()
             async let tpmFindings = TPMChecks.run(location, run.budget)
-            async let serviceFindings = [links.service(run.budget), prompts.notifications()]
+            async let serviceFindings = [
+                links.service(run.budget), push.service(), push.subscription(), prompts.notifications(),
+            ]
             let isVirtual = try await bluetooth.run()
             for finding in try await relayFindings + Self.relayChoice(domain, settings) { run.record(finding) }
             run.record(try await promptFinding)

@@ -13,6 +13,8 @@ internal import HybridSystemBus
 struct LinkedComputerChecks: Sendable {
     /// The links.
     let links: [PhoneLinkRecord]
+    /// The push subscription for the next link.
+    let reserve: PushReserve?
     /// A sentence for each damaged file.
     private let damaged: [String]
     /// The failure to read them, if any.
@@ -27,10 +29,13 @@ struct LinkedComputerChecks: Sendable {
         do throws(CommandFailure) {
             let path = try PhoneLinkStore.defaultPath(ProcessEnvironment.variables)
             // Opening the store would create the folder.
-            let contents = access(path, F_OK) == 0 ? try PhoneLinkStore(path: path).contents() : nil
-            (links, damaged, failure) = (contents?.links ?? [], contents?.damaged ?? [], nil)
+            let store = access(path, F_OK) == 0 ? try PhoneLinkStore(path: path) : nil
+            let contents = try store?.contents()
+            let reserve = try store?.reserve()
+            (links, self.reserve) = (contents?.links ?? [], reserve)
+            (damaged, failure) = (contents?.damaged ?? [], nil)
         } catch {
-            (links, damaged, failure) = ([], [], error)
+            (links, reserve, damaged, failure) = ([], nil, [], error)
         }
     }
 
@@ -42,9 +47,11 @@ struct LinkedComputerChecks: Sendable {
     /// The findings about the links, and about each damaged file.
     var findings: [DoctorFinding] {
         if let failure { return [DoctorFinding(.linkedComputers, .warning, failure)] }
+        let now = WallClock.realtime.now()
         let names = links.map { record in
             let mute = record.activity?.isMuted == true ? " (muted)" : ""
-            return "\(SafeText(quoting: record.label))\(mute)"
+            let reach = record.isUnreachable(at: now) ? " (unreachable; link it again)" : ""
+            return "\(SafeText(quoting: record.label))\(mute)\(reach)"
         }
         let found = names.isEmpty ? "there are none" : names.joined(separator: ", ")
         return [DoctorFinding(.linkedComputers, .fine, found)]

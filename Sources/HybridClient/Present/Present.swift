@@ -62,7 +62,7 @@ struct Present: AsyncParsableCommand {
         do {
             let (credential, run) = try await credential(report)
             // The credential need not wait for the orderly close of the tunnel.
-            try await withCleanup(run.close) { () throws(CommandFailure) in
+            try await run.close { () throws(CommandFailure) in
                 report.end(ProgressState("done", "done"))
                 try StandardOutput.writeLine(credential)
             }

@@ -90,7 +90,7 @@ struct ShowQR: AsyncParsableCommand {
         do {
             let runner = try await ShowQRRunner(self, report)
             let response = try await runner.response()
-            try await withCleanup(runner.close) { () throws(CommandFailure) in
+            try await runner.close { () throws(CommandFailure) in
                 report.end(ProgressState("done", "done"))
                 try StandardOutput.writeLine(response)
             }

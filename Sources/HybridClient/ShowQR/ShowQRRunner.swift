@@ -85,8 +85,10 @@ struct ShowQRRunner: Sendable {
         return response
     }
 
-    /// Waits until the tunnels are closed in order, for which the response need not wait.
-    func close() async { await run.close() }
+    /// Runs `body`, which prints the response, and waits until the tunnels are closed in order.
+    func close(after body: @escaping @Sendable () throws(CommandFailure) -> Void) async throws {
+        try await run.close(after: body)
+    }
 
     /// Asks the user about a link and stores it; a failure does not affect the response.
     private func offer(_ link: StoredLink?) async {

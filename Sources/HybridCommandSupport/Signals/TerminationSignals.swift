@@ -90,13 +90,16 @@ package func withTerminationSignals(
 ///
 /// - Parameters:
 ///   - sentence: The sentence of the failure after a signal.
+///   - keepsResult: True to return the value of a body that has one in spite of the signal, because its work was done.
 ///   - body: The work, whose task the signal cancels.
 /// - Throws: ``CommandFailure`` after a signal; otherwise the error of `body`.
 package func untilSignal<Success: Sendable>(
     orThrow sentence: String = "interrupted",
+    keepsResult: Bool = false,
     run body: @escaping @Sendable () async throws -> Success
 ) async throws -> Success {
     let ending = await withTerminationSignals(run: body)
+    if keepsResult, case .success(let value) = ending.result { return value }
     if ending.signal != nil { throw CommandFailure(sentence, status: .interrupted) }
     return try ending.result.get()
 }

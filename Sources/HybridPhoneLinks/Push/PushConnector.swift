@@ -149,11 +149,19 @@ struct PushConnector: Sendable {
     /// Returns the bus name of the distributor to use.
     ///
     /// - Parameter chosen: The full bus name, or its last part; `nil` if the user has chosen none.
-    /// - Throws: ``PushFailure``.
+    /// - Throws: ``PushFailure``, `CancellationError`.
     func distributor(_ chosen: String?) async throws -> String {
+        try await Self.distributor(chosen, over: connection)
+    }
+
+    /// Returns the bus name of the distributor to use, over a connection to the session bus.
+    ///
+    /// - Throws: ``PushFailure``, `CancellationError`.
+    static func distributor(_ chosen: String?, over connection: BusConnection) async throws -> String {
         var names: Set<String> = []
         for member in ["ListNames", "ListActivatableNames"] {
-            let reply = try await call(BusNames.daemon, BusNames.daemonPath, BusNames.daemon, member, [])
+            let (daemon, path) = (BusNames.daemon, BusNames.daemonPath)
+            let reply = try await call(daemon, path, daemon, member, [], over: connection)
             guard case .array(_, let values)? = reply.first else { continue }
             names.formUnion(values.compactMap(\.text).filter(UnifiedPush.isDistributor))
         }
@@ -237,8 +245,19 @@ struct PushConnector: Sendable {
         _ member: String,
         _ arguments: [BusValue]
     ) async throws -> [BusValue] {
+        try await Self.call(destination, path, interface, member, arguments, over: connection)
+    }
+
+    private static func call(
+        _ destination: String,
+        _ path: String,
+        _ interface: String,
+        _ member: String,
+        _ arguments: [BusValue],
+        over connection: BusConnection
+    ) async throws -> [BusValue] {
         do throws(BusError) {
-            return try await connection.call(destination, path, interface, member, arguments, timeout: Self.timeout)
+            return try await connection.call(destination, path, interface, member, arguments, timeout: timeout)
         } catch {
             if error == .cancelled { throw CancellationError() }
             throw PushFailure(error)

@@ -22,7 +22,7 @@ package struct PushRegistration: Sendable, SecretMaterial {
     /// The token that names the subscription on the session bus; secret from other programs there.
     let token: PushToken
     /// The bus name of the distributor.
-    let distributor: String
+    package let distributor: String
     /// The relay's key, to which the subscription is restricted (RFC 8292 §4.1).
     let relayKey: PushPublicKey
     /// The key with which messages are decrypted (RFC 8291).

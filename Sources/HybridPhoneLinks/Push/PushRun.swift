@@ -20,7 +20,7 @@ struct PushRun: Sendable {
         var handled = 0
         /// Number of calls and changes so far; each begins a new time without work.
         var activity = 0
-        /// True once nothing is left to prepare or to end.
+        /// True once nothing is left to prepare or to end, or too many attempts have failed.
         var isSettled = false
     }
 
@@ -28,6 +28,8 @@ struct PushRun: Sendable {
     private static let maximumCalls = 64
     /// Time for the distributor to name an address.
     private static let endpointTimeout = Duration.seconds(60)
+    /// The number of failed attempts in a row after which the service may end; the next start asks again.
+    static let maximumFailures = 8
 
     let service: PushService
     let connector: PushConnector
@@ -167,15 +169,18 @@ struct PushRun: Sendable {
     private func maintain(_ changed: AwaitableState<Int>) async throws {
         var generator = SystemRandomNumberGenerator()
         var delay = ReconnectDelay()
+        var failures = 0
         var reported: String?
         try await refresh()
         while !Task.isCancelled {
             let generation = changed.read { $0 }
+            let known = try Set(forgotten().map(\.record.id))
             do {
-                state.change { $0.isSettled = false }
+                // A relay that fails for ever must not keep this device awake.
+                state.change { $0.isSettled = failures >= Self.maximumFailures }
                 try await unsubscribeForgotten()
                 try await fillReserve()
-                (delay, reported) = (ReconnectDelay(), nil)
+                (delay, failures, reported) = (ReconnectDelay(), 0, nil)
                 state.change {
                     $0.isSettled = true
                     $0.activity += 1
@@ -187,7 +192,10 @@ struct PushRun: Sendable {
                 let failure = (error as? any ExplainedFailure) ?? CommandFailure("\(error)", status: .software)
                 if reported != failure.code { service.report(.failed(failure)) }
                 reported = failure.code
-                await pause(delay.next(.failure, using: &generator)) { await changed.wait { $0 != generation } }
+                failures += 1
+                await pause(delay.next(.failure, using: &generator)) {
+                    await untilForgotten(besides: known, changed, since: generation)
+                }
             }
         }
         try Task.checkCancellation()
@@ -207,9 +215,32 @@ struct PushRun: Sendable {
         }
     }
 
+    /// Returns the forgotten links whose subscriptions have not ended.
+    private func forgotten() throws(CommandFailure) -> [(record: PhoneLinkRecord, push: PushRegistration)] {
+        try service.store.contents().revocations.compactMap { record in
+            guard let push = record.push, record.revocation?.isConfirmed == false else { return nil }
+            return (record, push)
+        }
+    }
+
+    /// Waits until another link is forgotten.
+    ///
+    /// Other changes must not end the delay before the next attempt, because each attempt makes some itself.
+    func untilForgotten(
+        besides known: Set<LinkID>,
+        _ changed: AwaitableState<Int>,
+        since generation: Int
+    ) async {
+        var generation = generation
+        while !Task.isCancelled {
+            await changed.wait { [generation] in $0 != generation }
+            generation = changed.read { $0 }
+            guard let current = try? forgotten(), current.allSatisfy({ known.contains($0.record.id) }) else { return }
+        }
+    }
+
     private func unsubscribeForgotten() async throws {
-        for record in try service.store.contents().revocations {
-            guard let push = record.push, record.revocation?.isConfirmed == false else { continue }
+        for (record, push) in try forgotten() {
             try await connector.unregister(push)
             try service.store.confirmRevocation(record.id)
             service.report(.unsubscribed(label: record.label))
@@ -231,18 +262,20 @@ struct PushRun: Sendable {
         }
         let destination = try service.destination(domain)
         let name = try await connector.distributor(service.distributor)
-        // A key of its own, so that the relay cannot tell which link will use the subscription.
-        let sealed = try await ContactListener.withListener(
-            ContactKey(),
-            at: destination.relay,
-            bearerToken: destination.bearerToken
-        ) { listener in
-            let registration = PushRegistration(distributor: name, relayKey: try await listener.pushKey())
-            var reserve = PushReserve(domain: domain, registration: registration)
-            // First, so that the token in a call is known, and an interruption leaves no unknown subscription.
-            try service.store.setReserve(reserve)
-            reserve.registration.sealed = try await seal(registration, over: listener)
-            return reserve
+        let sealed = try await withDeadline(service.sealingLimit, orThrow: PushFailure.relaySilent) {
+            // A key of its own, so that the relay cannot tell which link will use the subscription.
+            try await ContactListener.withListener(
+                ContactKey(),
+                at: destination.relay,
+                bearerToken: destination.bearerToken
+            ) { listener in
+                let registration = PushRegistration(distributor: name, relayKey: try await listener.pushKey())
+                var reserve = PushReserve(domain: domain, registration: registration)
+                // First, so that the token in a call is known, and an interruption leaves no unknown subscription.
+                try service.store.setReserve(reserve)
+                reserve.registration.sealed = try await seal(registration, over: listener)
+                return reserve
+            }
         }
         guard let current = try service.store.reserve(), !current.registration.isEnded else {
             throw PushFailure.noEndpoint

@@ -30,6 +30,11 @@ package struct PushService: Sendable {
 
     /// The time without work after which the service ends.
     static let idleTime = Duration.seconds(60)
+    /// The time limit for a relay to seal a subscription, from the connection on.
+    ///
+    /// It exceeds the sum of the limits of all steps, which is 160 s: connection 10, request 15, proof of the key 15,
+    /// registration 30, address 60, and the relay's limit for the proof 30.
+    static let sealingLimit = Duration.seconds(180)
     /// The remaining lifetime in seconds below which a subscription is not offered to a computer.
     package static let minimumLifetime: UInt64 = 30 * 86_400
 
@@ -40,6 +45,7 @@ package struct PushService: Sendable {
     let deviceName: String
     let address: BusAddress
     let idleTime: Duration
+    let sealingLimit: Duration
     let clock: WallClock
     let destination: @Sendable (TunnelDomain) throws -> LinkListener.Destination
     let report: @Sendable (Event) -> Void
@@ -54,6 +60,7 @@ package struct PushService: Sendable {
     ///   - deviceName: The name under which computers will list this device.
     ///   - address: The session bus.
     ///   - idleTime: The time without work after which the service ends.
+    ///   - sealingLimit: The time limit for a relay to seal a subscription.
     ///   - clock: The clock.
     ///   - destination: Returns the network settings and the token for a relay.
     ///   - report: Called with each event.
@@ -65,18 +72,21 @@ package struct PushService: Sendable {
         deviceName: String,
         address: BusAddress,
         idleTime: Duration = Self.idleTime,
+        sealingLimit: Duration = Self.sealingLimit,
         clock: WallClock = .realtime,
         destination: @escaping @Sendable (TunnelDomain) throws -> LinkListener.Destination,
         report: @escaping @Sendable (Event) -> Void
     ) {
         (self.store, self.handler, self.domain, self.distributor) = (store, handler, domain, distributor)
-        (self.deviceName, self.address, self.idleTime, self.clock) = (deviceName, address, idleTime, clock)
+        (self.deviceName, self.address, self.clock) = (deviceName, address, clock)
+        (self.idleTime, self.sealingLimit) = (idleTime, sealingLimit)
         (self.destination, self.report) = (destination, report)
     }
 
     /// Handles push messages until nothing is left to do, or until the task is canceled.
     ///
-    /// The service never ends by itself if a link needs a connection, or if the bus would not start it again.
+    /// The service never ends by itself if a link needs a connection, or if the bus would not start it again. If no
+    /// subscription can be prepared, it may end after several attempts.
     ///
     /// - Parameter started: Called when this program has its name on the session bus.
     /// - Throws: ``PushFailure``, `CancellationError`.
@@ -98,6 +108,23 @@ package struct PushService: Sendable {
     ///
     /// - Throws: ``PushFailure``, `CancellationError`.
     package static func unsubscribe(_ registration: PushRegistration, on address: BusAddress?) async throws {
+        try await withConnection(to: address) { try await PushConnector.unregister(registration, over: $0) }
+    }
+
+    /// Returns the bus name of the distributor that the service would use; starts no program.
+    ///
+    /// - Parameters:
+    ///   - chosen: The full bus name, or its last part; `nil` if the user has chosen none.
+    ///   - address: The session bus.
+    /// - Throws: ``PushFailure``, `CancellationError`.
+    package static func distributor(_ chosen: String?, on address: BusAddress?) async throws -> String {
+        try await withConnection(to: address) { try await PushConnector.distributor(chosen, over: $0) }
+    }
+
+    private static func withConnection<Result: Sendable>(
+        to address: BusAddress?,
+        _ body: (BusConnection) async throws -> Result
+    ) async throws -> Result {
         guard let address else { throw PushFailure.noSessionBus }
         let connection: BusConnection
         do throws(BusError) {
@@ -105,10 +132,10 @@ package struct PushService: Sendable {
         } catch {
             throw PushFailure(error)
         }
-        try await withCleanup {
+        return try await withCleanup {
             await connection.close()
         } of: {
-            try await PushConnector.unregister(registration, over: connection)
+            try await body(connection)
         }
     }
 }

@@ -88,6 +88,12 @@ package struct PushFailure: ExplainedFailure, Hashable {
         "the push service did not deliver the relay's message in time; it is asked again"
     )
 
+    /// The relay did not seal the address in time.
+    static let relaySilent = Self(
+        "push-relay-silent",
+        "the relay did not prepare push messages in time; it is asked again, or choose another relay"
+    )
+
     /// The address makes the linking information longer than an update.
     static let addressTooLong = Self(
         "push-address-too-long",

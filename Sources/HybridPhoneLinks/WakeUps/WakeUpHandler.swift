@@ -74,8 +74,8 @@ package actor WakeUpHandler {
 
     /// The response for each of the last tunnels, oldest first; `nil` while it is not known.
     private var tunnels: [(id: TunnelID, response: AwaitableState<WakeUpResponse?>)] = []
-    /// The times of the last wake-ups of each link, in seconds since 1970.
-    private var times: [LinkID: [UInt64]] = [:]
+    /// The times of the wake-ups of the last minute, in seconds since 1970, by link.
+    private(set) var times: [LinkID: [UInt64]] = [:]
     /// True while the user is asked, or a computer is served.
     private var isBusy = false
 
@@ -181,10 +181,11 @@ package actor WakeUpHandler {
 
     private func isWithinRate(_ id: LinkID) -> Bool {
         let now = clock.now()
-        var recent = times[id, default: []].filter { $0 <= now && now - $0 < 60 }
-        defer { times[id] = recent }
+        // Also of other links, because those may be forgotten and never ask again.
+        times = times.mapValues { $0.filter { $0 <= now && now - $0 < 60 } }.filter { !$0.value.isEmpty }
+        let recent = times[id, default: []]
         guard recent.count < Self.maximumPerMinute else { return false }
-        recent.append(now)
+        times[id] = recent + [now]
         return true
     }
 
