@@ -39,12 +39,12 @@ class GuestEnvironment(TPMEnvironment):
 
     # The processor is emulated.
     seconds = 900
-    interval = 40
+    interval = 120
     account = ("setpriv", f"--reuid={USER}", f"--regid={USER}", "--init-groups")
 
     def __init__(self, programs, folder, signals, is_thorough, boot):
         super().__init__(programs, folder, signals, is_thorough)
-        self._boot, self._tpm = boot, KernelTPM(self, boot)
+        self._boot, self._tpm, self._sealed = boot, KernelTPM(self, boot), None
 
     def start(self):
         for path in (self.folder.root.parent, self.folder.root, self.folder.scratch):
@@ -72,6 +72,11 @@ class GuestEnvironment(TPMEnvironment):
     def device(self, home, tpm=None):
         self._give(home)
         return super().device(home, tpm)
+
+    def device_with_tpm(self, tpm=None):
+        """Returns a copy of the same device each time, because new slots take minutes on a busy machine."""
+        self._sealed = self._sealed or super().device_with_tpm(tpm)
+        return self._sealed.copy()
 
     def save(self, device):
         """Saves a device's files for the next boots."""

@@ -77,7 +77,8 @@ def recovery_by_time(environment):
     """After the interval, the TPM forgets a wrong PIN by itself."""
     tpm = environment.new_tpm(tries=3, interval=environment.interval)
     device = environment.device_with_tpm(tpm)
-    device.does_not_open(TEMPORARY, "for 1 minute,", ["wrong"] * 3)
+    minutes = -(-environment.interval // 60)
+    device.does_not_open(TEMPORARY, f"for {minutes} minute", ["wrong"] * 3)
     environment.waiting.until("the TPM to forget wrong PINs", lambda: tpm.wrong == 0, 10 * environment.interval)
     device.opens()
 

@@ -31,7 +31,8 @@ class EmulatedTPM:
             "swtpm", ["swtpm", "socket", "--tpm2", "--tpmstate", f"dir={self._state}", "--ctrl",
                       f"type=unixio,path={self._socket}", "--log", f"file={self._log},level=20"],
             log=self._state / "swtpm", environment=dict(os.environ))
-        if not poll(lambda: self._socket.exists() or self._program.status is not None, 60) or self._program.status is not None:
+        poll(lambda: self._socket.exists() or self._program.status is not None, 60)
+        if self._program.status is not None or not self._socket.exists():
             raise Unavailable(f"swtpm {self._program.ending}: {self._program.said()}")
         return self
 
