@@ -40,6 +40,8 @@ class GuestEnvironment(TPMEnvironment):
     # The processor is emulated.
     seconds = 900
     interval = 120
+    # For each command the resource manager loads and saves all objects, and on a busy machine swtpm waits for the processor.
+    allowance = 60
     account = ("setpriv", f"--reuid={USER}", f"--regid={USER}", "--init-groups")
 
     def __init__(self, programs, folder, signals, is_thorough, boot):

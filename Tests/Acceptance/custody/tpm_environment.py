@@ -20,6 +20,8 @@ class TPMEnvironment(TestEnvironment):
     seconds = 60
     # The seconds after which a TPM forgets a wrong value, in the case that waits for it. Three tries take less.
     interval = 2
+    # The seconds that the TPM may add to an unlock.
+    allowance = 1
     # Put before our programs.
     account = ()
 
