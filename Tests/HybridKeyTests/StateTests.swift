@@ -174,7 +174,7 @@ struct StateTests {
             let path = folder.path + "/state"
             let state = try StateFolder(path: path)
             // The link leads to a file that would be accepted in its place.
-            try state.write([1], to: "other")
+            try state.replace("other", with: [1])
             symlink("other", path + "/" + KeyStore.fileName)
             #expect(throws: CommandFailure.self) { try state.read(KeyStore.fileName, atMost: 16) }
             chmod(path, 0o750)

@@ -3,13 +3,11 @@
 
 See ../README.md; scripts/acceptance starts this program with its dependencies.
 """
-import fcntl
 import json
 import os
 import shutil
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 sys.path += [str(Path(__file__).parents[1] / "vm"), str(Path(__file__).with_name("inside"))]
@@ -18,9 +16,10 @@ from failure import run_main
 from harness.command import REPOSITORY, Arguments, count, names_of
 from harness.folders import RunFolder
 from harness.waiting import Signals
-from image import SUITES, Image
+from image import SUITES
 from judge import Judge
 from machine import EMULATOR, Machine
+from prepared import prepared
 
 TOOLS = ("setpriv", EMULATOR, "mmdebstrap", "mke2fs", "cpio", "depmod", "modprobe", "xz", "cc")
 TOOLS_HERE = ("setpriv", "unshare", "mount", "cc", "firefox-esr", "chromium", "Xvfb", "openbox", "xdotool", "import", "zbarimg",
@@ -43,6 +42,8 @@ def arguments():
                         default=REPOSITORY / "Prompt" / ".build" / "debug" / "hybrid-prompt")
     parser.add_argument("--minutes", type=count(what="minutes"), default=120, metavar="N",
                         help="time limit of each browser in its guest, where Firefox needs minutes to start; default 120")
+    parser.add_argument("--processors", type=count(what="processors"), default=2, metavar="N",
+                        help="processors of the guest; default 2")
     parser.add_argument("--suite", type=names_of("suite", SUITES), default=("trixie",), metavar="A,B",
                         help="; ".join(f"{name}: {what}" for name, what in SUITES.items()) + "; default trixie")
     options = parser.parse_args()
@@ -55,30 +56,12 @@ def arguments():
     return options
 
 
-def prepared(suite, machine_for):
-    """Returns a guest's image with the state after its boot, built now if necessary."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hybrid-vm"
-    cache.mkdir(parents=True, exist_ok=True)
-    image = Image(cache, suite, "browsers")
-    with open(cache / "browsers-lock", "w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        begun = time.monotonic()
-        if not image.exists:
-            image.build(cache / f"{suite}-browsers.log")
-            print(f"{suite}: built from Debian's packages in {time.monotonic() - begun:.0f} s", flush=True)
-        machine = machine_for(image)
-        if not machine.is_prepared:
-            machine.prepare()
-            print(f"{suite}: booted and saved; {time.monotonic() - begun:.0f} s", flush=True)
-    return image
-
-
 def perform(suite, options, results):
     """Runs the cases in one suite; returns its exit status, which includes rejected responses."""
     def machine_for(image):
-        return Machine(image, options.bin_dir, REPOSITORY, results)
+        return Machine(image, options.bin_dir, REPOSITORY, results, processors=options.processors)
 
-    image, status = prepared(suite, machine_for), 0
+    image, status = prepared(suite, "browsers", machine_for), 0
     for browser in options.browsers:
         with machine_for(image) as machine:
             status = machine.run(["python3", "-B", "/mnt/tests/Acceptance/browsers/inside", browser, options.cases,

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The custody of the vault's key: a real TPM in software (swtpm), and a real fprintd with a virtual sensor.
+"""The custody of the vault's key: a TPM in software (swtpm), also behind a kernel, and a fprintd with a virtual sensor.
 
 See ../README.md; scripts/acceptance starts this program with its dependencies.
 """
 import os
+import platform
 import signal
 import subprocess
 import sys
 import tempfile
 
+import guests
 from cases import PARTS
 from finger_environment import FingerEnvironment
-from harness.command import Arguments, names_of
+from harness.command import Arguments, count, names_of
 from harness.suite import run_suite
 from sensor import FPRINTD
 from tpm_environment import TPMEnvironment
@@ -26,11 +28,19 @@ def arguments():
     parser = Arguments("acceptance custody", __doc__.splitlines()[0])
     parser.add_argument("--parts", type=names_of("part", PARTS), default=tuple(PARTS), metavar="A,B",
                         help=f"parts, of {', '.join(PARTS)}, at the same time; default all")
-    parser.add_argument("--cases", type=names_of("case", ALL_CASES), default=tuple(ALL_CASES), metavar="A,B",
-                        help=f"cases, of {', '.join(ALL_CASES)}; default all")
+    known = tuple(ALL_CASES | guests.CASES)
+    parser.add_argument("--cases", type=names_of("case", known), default=known, metavar="A,B",
+                        help=f"cases, of {', '.join(ALL_CASES)}, or with --guest of {', '.join(guests.CASES)}; default all")
     parser.add_argument("--all", action="store_true",
                         help="kill the program at every step instead of some, and measure 20 unlocks instead of 3")
+    parser.add_argument("--guest", action="store_true",
+                        help="instead of the parts, the cases of /dev/tpmrm0 in a guest, which is booted with its TPM")
+    parser.add_argument("--suite", choices=guests.SUITES, default="trixie", help="the guest's Debian; default trixie")
+    parser.add_argument("--processors", type=count(what="processors"), default=2, metavar="N",
+                        help="processors of the guest; default 2")
     options = parser.parse_args()
+    if options.guest:
+        return guest_arguments(parser, options)
     selected = {part: cases for part in options.parts
                 if (cases := {name: case for name, case in PARTS[part].items() if name in options.cases})}
     if not selected:
@@ -41,6 +51,17 @@ def arguments():
         parser.unavailable("fprintd is not installed; scripts/prepare run custody installs what is needed")
     names = sorted({name for part in selected for name in PROGRAMS[part]})
     return options, selected, parser.programs(options.bin_dir, *names)
+
+
+def guest_arguments(parser, options):
+    """Checks what a guest needs; returns the options."""
+    os.environ["PATH"] = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+    parser.require(guests.TOOLS if os.geteuid() == 0 else (*guests.TOOLS, "fakeroot"), "vm run custody")
+    if platform.machine() != "x86_64":
+        parser.unavailable("the guest exists for x86_64 only")
+    if not guests.selected(options.cases):
+        parser.error("the guest has none of the cases; leave out --guest or --cases")
+    return options, None, None
 
 
 def at_the_same_time(parts):
@@ -67,6 +88,8 @@ def at_the_same_time(parts):
 
 def main():
     options, selected, programs = arguments()
+    if options.guest:
+        guests.run(options)
     if len(selected) > 1:
         return at_the_same_time(selected)
     part, cases = selected.popitem()

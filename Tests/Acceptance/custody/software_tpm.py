@@ -5,67 +5,39 @@ import socket
 import struct
 import threading
 
-from harness.programs import Program, brief
+from harness.programs import Program
 from harness.waiting import must
+from tpm import TPM
 
 # TPM 2.0 Library, Part 2: response codes.
 RETRY = 0x922
 
 
-class SoftwareTPM:
+class SoftwareTPM(TPM):
     """A TPM without a resource manager: what its users do not flush stays."""
 
     def __init__(self, environment, name, tries=32, interval=600):
-        self._environment, self._name = environment, name
-        self._tries, self._interval = tries, interval
         self.folder = environment.folder.sockets / name
         self.folder.mkdir()
         self.socket = self.folder / "socket"
-        self._start()
-        self.tool("tpm2_dictionarylockout", "--setup-parameters", f"--max-tries={tries}", f"--recovery-time={interval}",
-                  f"--lockout-recovery-time={interval}")
-
-    def _start(self):
-        for path in (self.socket, self.folder / "socket.ctrl"):
-            path.unlink(missing_ok=True)
+        super().__init__(environment, f"swtpm:path={self.socket}", self.folder / "log")
         self._program = Program(
             "swtpm", ["swtpm", "socket", "--tpm2", "--tpmstate", f"dir={self.folder}", "--flags",
                       "not-need-init,startup-clear", "--server", f"type=unixio,path={self.socket}", "--ctrl",
-                      f"type=unixio,path={self.socket}.ctrl", "--log", f"file={self.folder}/log,level=20"],
-            log=self._environment.folder.path(f"{self._name}.log"), environment=self._environment.folder.environment())
-        self._environment.waiting.until(
+                      f"type=unixio,path={self.socket}.ctrl", "--log", f"file={self._log},level=20"],
+            log=environment.folder.path(f"{name}.log"), environment=environment.folder.environment())
+        environment.waiting.until(
             "the sockets of swtpm", lambda: self.socket.exists() and (self.folder / "socket.ctrl").exists(), 20)
-
-    @property
-    def address(self):
-        return f"swtpm:path={self.socket}"
-
-    def tool(self, *command, check=True):
-        """Runs one of the tpm2-tools; returns its output."""
-        return brief([*command, f"--tcti={self.address}"], check=check,
-                     environment=self._environment.folder.environment()).stdout
+        self.limit(tries, interval)
 
     def leftovers(self):
         """The handles of objects and sessions that were not flushed."""
-        return "".join(self.tool("tpm2_getcap", kind) for kind in ("handles-transient", "handles-loaded-session"))
+        return self.handles("transient", "loaded-session")
 
     def flush(self):
         """Flushes what killed programs have left, as the kernel's resource manager does."""
         for kind in ("--transient-object", "--loaded-session"):
             self.tool("tpm2_flushcontext", kind)
-
-    @property
-    def wrong(self):
-        """The counter of wrong authorization values."""
-        lines = self.tool("tpm2_getcap", "properties-variable").splitlines()
-        return int(next(line.split(":")[1] for line in lines if "LOCKOUT_COUNTER" in line), 16)
-
-    @property
-    def traffic(self):
-        """All bytes on the bus, in hexadecimal."""
-        lines = (self.folder / "log").read_text(errors="replace").splitlines()
-        return "".join(line.replace(" ", "") for line in lines
-                       if line.strip() and set(line) <= set("0123456789ABCDEF ")).lower()
 
     def clear(self):
         self.tool("tpm2_clear", "-c", "platform")

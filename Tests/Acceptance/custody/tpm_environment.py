@@ -16,6 +16,13 @@ PASSPHRASE = "glider museum ochre tactful banjo vermin"
 class TPMEnvironment(TestEnvironment):
     """A TPM, and any number of devices, each with a home of its own."""
 
+    # The time limit of a program.
+    seconds = 60
+    # The seconds that the TPM may add to an unlock.
+    allowance = 1
+    # Put before our programs.
+    account = ()
+
     def __init__(self, programs, folder, signals, is_thorough):
         super().__init__()
         self.folder, self.waiting, self.programs = folder, Waiting(signals), programs
@@ -39,7 +46,13 @@ class TPMEnvironment(TestEnvironment):
 
     def new_device(self, tpm=None):
         """Returns a device without a vault."""
-        return Device(self, self.folder.scratch / f"device{self.number()}", tpm or self.tpm)
+        home = self.folder.scratch / f"device{self.number()}"
+        home.mkdir(mode=0o700)
+        return self.device(home, tpm)
+
+    def device(self, home, tpm=None):
+        """Returns the device whose files are in a folder."""
+        return Device(self, home, tpm or self.tpm)
 
     def device_with_vault(self, tpm=None):
         """Returns a device with a vault that has a PIN and a passphrase.
@@ -65,7 +78,7 @@ class Device:
 
     def __init__(self, environment, home, tpm):
         self.environment, self.home, self.tpm = environment, home, tpm
-        home.mkdir(mode=0o700, exist_ok=True)
+        self.account = environment.account
         self.vault = home / "vault"
         self.log = environment.folder.path("pinentry.log")
 
@@ -94,8 +107,8 @@ class Device:
         if "status" not in command:
             options += ["--pinentry", str(PINENTRY)]
         self.environment.signals.check()
-        return brief([*prefix, str(self.environment.programs.auth), program, *command, *options],
-                     environment=self.variables(tpm), check=False)
+        return brief([*self.account, *prefix, str(self.environment.programs.auth), program, *command, *options],
+                     environment=self.variables(tpm), check=False, seconds=self.environment.seconds)
 
     def succeeds(self, *command, **options):
         """Runs a command that must succeed; returns what it said."""
@@ -122,4 +135,4 @@ class Device:
         """Returns a copy of the device's disk."""
         home = self.environment.folder.scratch / f"device{self.environment.number()}"
         shutil.copytree(self.home, home, symlinks=True)
-        return Device(self.environment, home, tpm or self.tpm)
+        return self.environment.device(home, tpm or self.tpm)

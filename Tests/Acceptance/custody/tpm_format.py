@@ -42,7 +42,7 @@ def by_pytss(environment, device, slot):
     given = {"tcti": device.tpm.address, "public": slot.public.hex(), "private": slot.private.hex(),
              "authorization": slot.authorization(PIN).hex()}
     found = json.loads(brief(["/usr/bin/python3", str(HELPER)], environment=environment.folder.environment(),
-                             text=json.dumps(given)).stdout)
+                             text=json.dumps(given), seconds=environment.seconds).stdout)
     must(found["attributes"] == ATTRIBUTES, f"the object has the attributes {found['attributes']:#x}")
     return bytes.fromhex(found["name"]), bytes.fromhex(found["secret"])
 

@@ -4,28 +4,28 @@
 See ../README.md; scripts/acceptance starts this program with its dependencies.
 """
 import argparse
-import fcntl
 import json
 import os
 import platform
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 from failure import Unavailable, run_main
-from harness.command import REPOSITORY, Arguments, names_of
-from image import KINDS, SUITES, Image
+from harness.command import REPOSITORY, Arguments, count, names_of
+from image import KINDS, SUITES
 from judge import Judge
 from machine import EMULATOR, Machine
+from prepared import prepared, static_programs
 
 TOOLS = ("setpriv", EMULATOR, "mmdebstrap", "mke2fs", "cpio", "depmod", "modprobe", "xz", "cc")
 PROGRAMS = ("hybrid-relay", "hybrid-client", "hybrid-auth", "hybrid-key", "hybrid-uhid")
-# Cases of inside/channels.py, each in its own guest.
-ALONE = tuple(f"ble-{name}" for name in (
+# Cases with guests whose clock does not depend on the host's load.
+COUNTED = ("key-device-pings",)
+# Those, and cases of inside/channels.py: each in its own guest.
+ALONE = COUNTED + tuple(f"ble-{name}" for name in (
     "channel", "offline", "foreign-device", "on-the-air", "refused", "unasked", "gone", "blocked", "astray", "closed", "silent",
     "rubbish"))
 # Cases of inside/desktop_key.py, which share a guest with systemd.
@@ -39,6 +39,8 @@ def arguments():
                         help="; ".join(f"{name}: {what}" for name, what in SUITES.items()) + "; default trixie")
     parser.add_argument("--cases", metavar="A,B", help="run only these cases; `help` lists them")
     parser.add_argument("--cold", action="store_true", help="boot the guest instead of restoring its saved state")
+    parser.add_argument("--processors", type=count(what="processors"), default=2, metavar="N",
+                        help="processors of the guest; default 2")
     parser.add_argument("--prepare", action="store_true", help="build the guest and run nothing")
     parser.add_argument("--guest", choices=KINDS, default="bluez",
                         help="guest of --prepare and --run: bluez (small, without systemd) or desktop (with systemd and "
@@ -53,53 +55,14 @@ def arguments():
     return options
 
 
-def checked_programs(folder):
-    """Returns the folder of our programs, which must not need a Swift runtime: the guest has none."""
-    folder = folder.resolve()
-    for name in PROGRAMS:
-        if not os.access(folder / name, os.X_OK):
-            raise Unavailable(f"no {name} in {folder}; build with 'swift build -c release --static-swift-stdlib'")
-        listed = subprocess.run(["ldd", folder / name], capture_output=True, text=True, check=False).stdout
-        if "libswiftCore" in listed:
-            raise Unavailable(f"{folder}/{name} needs Swift's libraries; build it with --static-swift-stdlib")
-    return folder
-
-
-def cache():
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hybrid-vm"
-
-
-@contextmanager
-def alone(folder):
-    """Locks the cache while it is filled."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / "lock", "w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-def prepared(suite, kind, machine_for):
-    """Returns an image with the state after its boot, built now if necessary; prints the time for that."""
-    image = Image(cache(), suite, kind)
-    with alone(cache()):
-        if not image.exists:
-            begun = time.monotonic()
-            image.build(cache() / f"{suite}-{kind}.log")
-            print(f"{suite}, {kind}: built from Debian's packages in {time.monotonic() - begun:.0f} s", flush=True)
-        if not machine_for(image).is_prepared:
-            begun = time.monotonic()
-            machine_for(image).prepare()
-            size = sum(path.stat().st_blocks * 512 for path in image.folder.iterdir()) >> 20
-            print(f"{suite}, {kind}: booted and saved in {time.monotonic() - begun:.0f} s; {size} MiB in {image.folder}",
-                  flush=True)
-    return image
-
-
 def perform(suite, options, programs, results):
     """Runs the cases in one suite; returns its exit status, which includes rejected responses."""
-    def machine(kind):
+    def machine(kind, counted=False):
+        # The limits of systemd and of logind suit a computer that is not busy.
+        counted = counted or kind == "desktop"
+
         def machine_for(image):
-            return Machine(image, programs, REPOSITORY, results, options.cold)
+            return Machine(image, programs, REPOSITORY, results, options.cold, options.processors, counted)
 
         return machine_for(prepared(suite, kind, machine_for))
 
@@ -111,7 +74,7 @@ def perform(suite, options, programs, results):
             return guest.run(options.run, 3600)
     begun, status = time.monotonic(), 0
     for kind, cases in guests(options.cases):
-        status = perform_inside(suite, kind, cases, machine(kind)) or status
+        status = perform_inside(suite, kind, cases, machine(kind, cases in COUNTED)) or status
     if options.cases == "help":
         return status
     refused = judged(suite, results / "ceremonies.jsonl")
@@ -169,7 +132,7 @@ def main():
     if options.run is not None or options.prepare:
         programs = options.bin_dir if options.bin_dir.is_dir() else REPOSITORY
     else:
-        programs = checked_programs(options.bin_dir)
+        programs = static_programs(options.bin_dir, PROGRAMS)
     parent, status = Path(tempfile.mkdtemp(prefix="hybrid-vm-results-")), 0
     try:
         for suite in options.suite:

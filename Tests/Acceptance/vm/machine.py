@@ -28,6 +28,9 @@ EMULATOR = "qemu-system-x86_64"
 KERNEL_ARGUMENTS = ("console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off audit=0 apparmor=0 init_on_alloc=0 "
                     "no_timer_check tsc=reliable random.trust_cpu=on clearcpuid=141")
 
+# 4 ns for each instruction; an idle guest waits as usual.
+COUNTED_CLOCK = ("-icount", "shift=2,align=off,sleep=on")
+
 
 class Machine:
     """A guest that runs from `__enter__` to `__exit__`; everything that it writes outside `results` is lost then.
@@ -35,13 +38,18 @@ class Machine:
     - `programs`, `tests`, `deploy`: folders of the host, read-only at /mnt/programs, /mnt/tests and /mnt/deploy;
       the last two are those of `repository`.
     - `results`: a folder of the host, writable at /mnt/results.
+    - `counted`: the guest has one processor, and its clock counts instructions: it stands still while the host has no time
+      for the guest.
+    - `tpm`: an EmulatedTPM. Such a guest is always booted, because a saved state would lack its TPM.
     """
 
-    def __init__(self, image, programs, repository, results, cold=False):
-        self._image = image
+    def __init__(self, image, programs, repository, results, cold=False, processors=2, counted=False, tpm=None):
+        self._image, self._tpm = image, tpm
+        self._processors = 1 if counted else processors
+        self._clock = COUNTED_CLOCK if counted else ()
         self._shares = {"programs": programs, "tests": repository / "Tests", "deploy": repository / "deploy",
                         "results": results}
-        self._cold = cold
+        self._cold = cold or tpm is not None
         self._folder = self._qemu = self._port = None
 
     def _arguments(self):
@@ -53,23 +61,26 @@ class Machine:
             shares += ["-fsdev", f"local,id={name},path={escaped},security_model=none,readonly={readonly}",
                        "-device", f"virtio-9p-pci,fsdev={name},mount_tag={name}"]
         return [
-            EMULATOR, "-accel", f"tcg,thread=multi,tb-size={self._image.kind.code_mib}", "-machine", "pc,usb=off", "-cpu",
-            "max,la57=off", "-smp", "2", "-m", str(self._image.kind.memory_mib), "-nodefaults", "-no-user-config", "-display",
-            "none", "-no-reboot",
-            "-nic", "none", "-rtc", "base=utc", "-serial", f"file:{folder}/console",
+            EMULATOR, "-accel", f"tcg,thread={'single' if self._clock else 'multi'},tb-size={self._image.kind.code_mib}",
+            *self._clock, "-machine", "pc,usb=off",
+            "-cpu", "max,la57=off", "-smp", str(self._processors), "-m", str(self._image.kind.memory_mib), "-nodefaults",
+            "-no-user-config", "-display", "none", "-no-reboot", "-nic", "none", "-rtc", "base=utc",
+            "-serial", f"file:{folder}/console",
             "-qmp", f"unix:{folder}/qmp,server=on,wait=off",
             # Notifies the guest's kernel of the restore, so that its random numbers are new each time.
             "-device", "vmgenid,guid=auto", "-device", "virtio-rng-pci",
             "-kernel", str(self._image.kernel), "-initrd", str(self._image.initramfs), "-append", KERNEL_ARGUMENTS,
             "-drive", f"file={self._image.disk},if=virtio,format=raw,readonly=on",
             "-chardev", f"socket,id=host,path={folder}/port,server=on,wait=off",
-            "-device", "virtio-serial-pci", "-device", "virtserialport,chardev=host,name=org.hybrid.host", *shares]
+            "-device", "virtio-serial-pci", "-device", "virtserialport,chardev=host,name=org.hybrid.host", *shares,
+            *(self._tpm.arguments if self._tpm else ())]
 
     @property
     def _state(self):
         """Path of the guest's saved state; the name contains what it depends on."""
         version = subprocess.run([EMULATOR, "--version"], capture_output=True, text=True, check=True).stdout
-        digest = hashlib.sha256((version + Path(__file__).read_text()).encode()).hexdigest()[:16]
+        inputs = f"{version}{Path(__file__).read_text()}{self._processors}{self._clock}"
+        digest = hashlib.sha256(inputs.encode()).hexdigest()[:16]
         return self._image.folder / f"state-{digest}"
 
     @property

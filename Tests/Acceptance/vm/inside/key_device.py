@@ -263,4 +263,6 @@ def pings(env):
     return found
 
 
-CASES = {"key-device": key_device, "key-device-refused": refused, "key-device-flood": flood, "key-device-pings": pings}
+CASES = {"key-device": key_device, "key-device-refused": refused, "key-device-flood": flood}
+# In a guest of its own, whose clock does not depend on the host's load: the kernel drops reports that are read too late.
+ALONE = {"key-device-pings": pings}
