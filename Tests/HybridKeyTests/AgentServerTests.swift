@@ -114,16 +114,19 @@ final class Connection {
     /// Returns the next answer without its length; `nil` at the end of the connection.
     func answer() async -> [UInt8]? {
         let descriptor = descriptor
-        return await DedicatedThread.run {
+        let (answer, isSilent) = await DedicatedThread.run {
+            var isSilent = false
             func read(_ count: Int) -> [UInt8]? {
                 var bytes = [UInt8](repeating: 0, count: count)
-                guard count == 0 || recv(descriptor, &bytes, count, CInt(MSG_WAITALL)) == count else {
-                    return nil
-                }
-                return bytes
+                guard count > 0 else { return bytes }
+                let received = recv(descriptor, &bytes, count, CInt(MSG_WAITALL))
+                isSilent = received < 0 && errno == EAGAIN
+                return received == count ? bytes : nil
             }
-            return read(4).flatMap { read($0.reduce(0) { $0 << 8 | Int($1) }) }
+            return (read(4).flatMap { read($0.reduce(0) { $0 << 8 | Int($1) }) }, isSilent)
         }
+        #expect(!isSilent, "the agent neither answers nor closes the connection")
+        return answer
     }
 
     func ask(_ message: [UInt8]) async -> [UInt8]? {
@@ -236,7 +239,7 @@ struct AgentServerTests {
         try await TestAgent.with { agent in
             let clients = try (0..<AgentServer.maximumConnections).map { _ in try Connection(agent.path) }
             for client in clients { #expect(await client.ask([11])?.first == 12) }
-            #expect(await (try Connection(agent.path)).answer() == nil)
+            #expect(await (try Connection(agent.path)).ask([11]) == nil)
             #expect(await clients[0].ask([11])?.first == 12)
         }
     }
