@@ -279,7 +279,8 @@ let executables: [Target] = [
             "HybridAuthenticator", "HybridSession", "HybridPhoneLinks", "HybridRelayCore", "HybridVirtualBlueZ",
             "HybridSystemBus",
             "HybridCommandSupport", crypto, x509, asn1, nio("NIOCore"),
-            logging,
+            nio("NIOPosix"),
+            nioSSL, logging,
         ]
     ),
 ]

@@ -7,7 +7,9 @@ import Testing
 @Suite("Source rules")
 struct SourceTests {
     /// Folders with Swift files of the project, as far as the copy under test has them.
-    private static let folders = ["Sources", "Tests", "Fuzz/Sources", "Prompt/Sources", "Prompt/Tests"].filter {
+    private static let folders = [
+        "Sources", "Tests", "Fuzz/Sources", "Prompt/Sources", "Prompt/Tests", "Shiny/Sources", "Shiny/Tests",
+    ].filter {
         FileManager.default.fileExists(atPath: PackageFolder.path + "/" + $0)
     }
     private static let pure = [

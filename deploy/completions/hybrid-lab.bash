@@ -173,13 +173,13 @@ _hybrid-lab() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    demo|run|up|phone|air|help)
+    demo|run|up|phone|air|shiny|help)
         # Offer subcommand argument completions
         "_hybrid-lab_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'demo run up phone air help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'demo run up phone air shiny help' -- "${cur}"))
         ;;
     esac
 }
@@ -295,6 +295,36 @@ _hybrid-lab_air() {
     # Offer option value completions
     case "${prev}" in
     '--adapters')
+        return
+        ;;
+    esac
+}
+
+_hybrid-lab_shiny() {
+    repeating_flags=()
+    non_repeating_flags=(--browser --json --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--adapters --tunnel-domain --relay-port --phone --pinentry --program)
+    __hybrid-lab_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--adapters')
+        return
+        ;;
+    '--tunnel-domain')
+        return
+        ;;
+    '--relay-port')
+        return
+        ;;
+    '--phone')
+        return
+        ;;
+    '--pinentry')
+        return
+        ;;
+    '--program')
         return
         ;;
     esac

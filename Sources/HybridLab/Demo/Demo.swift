@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import FoundationEssentials
-internal import Glibc
 internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridPrimitives
@@ -107,16 +105,4 @@ struct Demo: AsyncParsableCommand {
         let handle = try site.verifySignIn(signed)
         narration.step("site", "verifies the signature with the registered key; \(handle) is signed in")
     }
-}
-
-/// Runs `body` with the path of a folder that only this user can read, and removes it.
-private func withTemporaryFolder<Result: Sendable>(_ body: (String) async throws -> Result) async throws -> Result {
-    let base = ProcessEnvironment.variables["TMPDIR"] ?? "/tmp"
-    var template = Array("\(base)/hybrid-lab-XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else {
-        throw CommandFailure("cannot create a folder in \(base): \(String(cString: strerror(errno)))", status: .ioError)
-    }
-    let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    defer { try? FileManager.default.removeItem(atPath: path) }
-    return try await body(path)
 }

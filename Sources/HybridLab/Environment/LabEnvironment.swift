@@ -21,6 +21,8 @@ struct LabEnvironment: Sendable {
     let bus: PrivateBus
     /// The relay.
     let relay: LabRelay
+    /// The demo site, if it is served.
+    var site: ShinySite?
 
     /// Runs `body` in a new environment, which is removed even if `body` throws.
     ///
@@ -91,26 +93,36 @@ extension LabEnvironment {
     /// Chromium honors the second switch only together with `--user-data-dir`, which Playwright and Selenium always
     /// set.
     var chromiumSwitches: [String] {
-        [
-            "--host-resolver-rules=MAP \(relay.domain.host):443 127.0.0.1:\(relay.port)",
-            "--ignore-certificate-errors-spki-list=\(relay.pin)",
+        let hosts = [(relay.domain.host, relay.port)] + (site?.hosts ?? [])
+        let pins = [relay.pin, site?.pin].compactMap(\.self)
+        return [
+            "--host-resolver-rules=" + hosts.map { "MAP \($0):443 127.0.0.1:\($1)" }.joined(separator: ","),
+            "--ignore-certificate-errors-spki-list=" + pins.joined(separator: ","),
         ]
     }
 
     /// All settings for programs, as one JSON object.
     var json: JSONText {
+        let site = site.map { site in
+            JSONText.object([
+                ("origin", .string("https://\(ShinySite.host)")),
+                ("related_origin", .string("https://\(ShinySite.relatedHost)")),
+                ("address", .string("127.0.0.1:\(site.port)")), ("spki_sha256", .string(site.pin)),
+            ])
+        }
         let relay = JSONText.object([
             ("tunnel_domain", .number(Int(relay.domain.id))), ("host", .string(relay.domain.host)),
             ("address", .string("127.0.0.1:\(relay.port)")), ("cacert", .string(relay.authorityFile)),
             ("spki_sha256", .string(relay.pin)),
         ])
-        return .object([
+        let members: [(String, JSONText)] = [
             ("event", .string("ready")),
             ("environment", .object(variables.map { ($0, .string($1)) })),
             ("chromium", .array(chromiumSwitches.map(JSONText.string))),
             ("relay", relay),
             ("bus", .string(bus.address)),
-        ])
+        ]
+        return .object(members + (site.map { [("shiny", $0)] } ?? []))
     }
 
     /// The shell lines that export the variables.

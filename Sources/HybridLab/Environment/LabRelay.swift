@@ -21,6 +21,8 @@ struct LabRelay: Sendable {
     ///
     /// Browsers can use it to trust this certificate without trusting the authority.
     let pin: String
+    /// The authority that has issued the relay's certificate.
+    let authority: ThrowawayAuthority
     private let server: RelayServer
 
     /// Starts a relay.
@@ -49,6 +51,7 @@ struct LabRelay: Sendable {
                 port: addresses.first?.port ?? 0,
                 authorityFile: try writeTemporaryFile(try authority.makeCertificate()),
                 pin: pin,
+                authority: authority,
                 server: server
             )
         } catch {

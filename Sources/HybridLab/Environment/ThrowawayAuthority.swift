@@ -8,7 +8,7 @@ internal import SwiftASN1
 internal import X509
 
 /// A certificate authority for one run of the lab, whose key is never stored.
-struct ThrowawayAuthority {
+struct ThrowawayAuthority: Sendable {
     private let key = Certificate.PrivateKey(P256.Signing.PrivateKey())
     private let name: DistinguishedName
 
@@ -30,21 +30,27 @@ struct ThrowawayAuthority {
     /// The pin is the SHA-256 hash of the SubjectPublicKeyInfo in base64, with which Chromium trusts a single
     /// certificate.
     func serverContext(for host: String) throws -> (context: TLSServerContext, pin: String) {
+        let server = try issue(to: "hybrid-lab relay", for: [host, "localhost"])
+        let context = try RelayCertificate.context(
+            certificate: Array(server.certificate.utf8),
+            key: Array(server.key.utf8)
+        )
+        return (context, server.pin)
+    }
+
+    /// Returns the certificate of a server with these host names and its key in PEM, and its pin.
+    func issue(to name: String, for hosts: [String]) throws -> (certificate: String, key: String, pin: String) {
         let serverKey = P256.Signing.PrivateKey()
         let extensions = try Certificate.Extensions {
             Critical(BasicConstraints.notCertificateAuthority)
             Critical(KeyUsage(digitalSignature: true))
             try ExtendedKeyUsage([.serverAuth])
-            SubjectAlternativeNames([.dnsName(host), .dnsName("localhost")])
+            SubjectAlternativeNames(hosts.map { .dnsName($0) })
         }
-        let subject = try DistinguishedName { CommonName("hybrid-lab relay") }
+        let subject = try DistinguishedName { CommonName(name) }
         let certificate = try issue(to: subject, Certificate.PublicKey(serverKey.publicKey), extensions)
-        let context = try RelayCertificate.context(
-            certificate: Array(certificate.utf8),
-            key: Array(serverKey.pemRepresentation.utf8)
-        )
         let hash = SHA256.hash(data: serverKey.publicKey.derRepresentation)
-        return (context, String(decoding: Base64.encode(Array(hash)), as: UTF8.self))
+        return (certificate, serverKey.pemRepresentation, String(decoding: Base64.encode(Array(hash)), as: UTF8.self))
     }
 
     private func issue(

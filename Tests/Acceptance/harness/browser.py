@@ -7,6 +7,7 @@ import re
 
 from harness.devtools import DevTools
 from harness.programs import Program
+from harness.waiting import Failed
 
 # Chromium reads DevTools commands from descriptor 3 and writes to 4.
 PLUMBING = 'eval "exec 3<&$1 4>&$2 $1<&- $2>&-"; shift 2; exec "$@"'
@@ -66,8 +67,19 @@ class Tab:
         self.wait_for("asking", "the page to be in front and to request a credential", 120)
 
     def evaluate(self, text):
-        """Evaluates a script as one of the page."""
-        self._tools.call("Runtime.evaluate", self._session, expression=text)
+        """Evaluates a script as one of the page; returns its value, or that of its promise."""
+        answer = self.call("Runtime.evaluate", expression=text, awaitPromise=True, returnByValue=True)
+        if "exceptionDetails" in answer:
+            raise Failed(f"the page refused {text!r}: {answer['exceptionDetails']}")
+        return answer["result"].get("value")
+
+    def call(self, method, **parameters):
+        """Sends a command of DevTools for this tab and returns its result."""
+        return self._tools.call(method, self._session, **parameters)
+
+    def events(self, method):
+        """Removes and returns the parameters of received events of this kind."""
+        return self._tools.events(method, self._session)
 
     def heard(self):
         """Returns new messages of the page as a list of dictionaries with an `event`."""
@@ -93,10 +105,10 @@ class Browser:
     """One Chromium with a tab. The states of its dialogs come from Chromium's log.
 
     `bus` is the address of the system's bus. `hosts` has the address of each name that Chromium may resolve. `command`
-    runs Chromium, with further `variables`.
+    runs Chromium, with further `variables` and `switches`.
     """
 
-    def __init__(self, folder, screen, bus, hosts, waiting, command=(), variables=None):
+    def __init__(self, folder, screen, bus, hosts, waiting, command=(), variables=None, switches=()):
         self._waiting = waiting
         self._tools = None
         commands, to_browser = _pipe()
@@ -105,7 +117,7 @@ class Browser:
             self.program = Program(
                 "chromium",
                 ["bash", "-c", PLUMBING, "chromium", commands, answers, *command, "chromium",
-                 *self._flags(folder, hosts), "about:blank"],
+                 *self._flags(folder, hosts), *switches, "about:blank"],
                 log=folder.path("chromium.log"), pass_fds=(commands, answers),
                 environment={**screen.environment, "DBUS_SYSTEM_BUS_ADDRESS": bus, **(variables or {})})
         finally:
