@@ -64,7 +64,11 @@ struct SiteError: Error, Hashable, Sendable {
         "There were too many wrong passwords. Wait a minute, or use a passkey."
     )
     static let signedOut = Self(.unauthorized, "signed-out", "You are signed out. Sign in again.")
-    static let nobodyRemembered = Self(.conflict, "nobody-remembered", "This browser remembers no account. Sign in.")
+    static let noAccountRemembered = Self(
+        .conflict,
+        "no-account-remembered",
+        "This browser remembers no account. Sign in."
+    )
 
     // MARK: Passkeys
 

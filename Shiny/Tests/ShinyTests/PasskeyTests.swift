@@ -129,7 +129,7 @@ struct PasskeyTests {
             }
             #expect(try await client.post("/api/passkeys/options", ["conditional": true]).error == "signed-out")
             let remembered = try await client.post("/api/sign-in/options", ["remembered": true])
-            #expect(remembered.error == "nobody-remembered")
+            #expect(remembered.error == "no-account-remembered")
         }
     }
 }

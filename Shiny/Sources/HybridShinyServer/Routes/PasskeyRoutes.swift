@@ -132,7 +132,8 @@ struct PasskeyRoutes: Sendable {
         let body = try await site.bodies.value(SignIn.self, of: request)
         let pending: PendingAuthentication
         if body.remembered {
-            guard let account = await site.store.account(session.remembered) else { throw SiteError.nobodyRemembered }
+            let remembered = await site.store.account(session.remembered)
+            guard let account = remembered else { throw SiteError.noAccountRemembered }
             pending = site.party.beginAuthentication(of: account.user.id, allowed: account.passkeys.map(\.record))
         } else {
             pending = site.party.beginAuthentication()
