@@ -104,7 +104,7 @@ final class EventReader: Sendable {
     }
 }
 
-/// The limit on reports of the client, which waits while it is reached: 32 at once, and 5,000 a second.
+/// The limit on reports of the client, which waits while it is reached: 32 at once, and 2,000 a second.
 ///
 /// The kernel's queue for each program that has the device open holds 64 reports, and drops further ones. On one
 /// processor, a program lost some of the longest message, 129 reports, at 8,000 a second. It also keeps a client from
@@ -112,7 +112,7 @@ final class EventReader: Sendable {
 ///
 /// It is the generic cell rate algorithm (ITU-T I.371).
 struct InputLimit: Sendable {
-    static let (perSecond, burst) = (5_000, 32)
+    static let (perSecond, burst) = (2_000, 32)
 
     private let interval = Duration.seconds(1) / Self.perSecond
     private var tolerance: Duration { interval * (Self.burst - 1) }
