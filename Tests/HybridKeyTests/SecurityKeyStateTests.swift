@@ -61,11 +61,12 @@ struct FIDODeviceTests {
             }
             try add(0, "pci0000:00/usb1/0003:1050:0407.0001", Self.key)
             try add(1, "pci0000:00/usb1/0003:046D:C31C.0002", Self.keyboard)
-            try add(2, "virtual/misc/uhid/0003:1209:0001.0003", Self.key)
-            try add(3, "virtual/misc/uhid/0005:1209:0001.0004", Self.key)
+            try add(2, "virtual/misc/uhid/0003:1209:CAB1.0003", Self.key)
+            try add(3, "virtual/misc/uhid/0005:1209:CAB1.0004", Self.key)
+            try add(4, "virtual/misc/uhid/0003:1209:F1D0.0005", Self.key)
             let found = FIDODevice.all(in: folder.path + "/class")
-            #expect(found.map(\.name) == ["hidraw0", "hidraw2", "hidraw3"])
-            #expect(found.map(\.isVirtual) == [false, true, false])
+            #expect(found.map(\.name) == ["hidraw0", "hidraw2", "hidraw3", "hidraw4"])
+            #expect(found.map(\.isVirtual) == [false, true, false, false])
             #expect(FIDODevice.all(in: folder.path + "/nothing").isEmpty)
         }
     }

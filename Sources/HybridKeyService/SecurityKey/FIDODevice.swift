@@ -49,11 +49,12 @@ package struct FIDODevice: Hashable, Sendable {
 
     /// Returns true if a path leads to a device of hybrid-uhid.
     ///
-    /// The kernel chooses the place of a device. Only root and hybrid-uhid can create one there.
+    /// The kernel chooses the place of a device, from the product that its creator names. Security keys in software of
+    /// other projects can have the same vendor, 1209, so the product counts, too.
     private static func isVirtual(_ path: String) -> Bool {
         guard let resolved = realpath(path, nil) else { return false }
         defer { free(resolved) }
-        return String(cString: resolved).contains("/devices/virtual/misc/uhid/0003:1209:")
+        return String(cString: resolved).contains("/devices/virtual/misc/uhid/0003:1209:CAB1.")
     }
 
     /// Returns true if a report descriptor selects the usage page of FIDO, F1D0.
