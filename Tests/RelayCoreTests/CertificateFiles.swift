@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
+import Foundation
 import HybridRelayCore
 import NIOSSL
 import TestSupport
@@ -14,18 +14,23 @@ final class CertificateFiles {
         var template = Array("/tmp/relay-tls-XXXXXX".utf8CString)
         try #require(mkdtemp(&template) != nil)
         directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-        for name in ["own", "other"] {
-            try await Self.openssl(
-                ["req", "-x509", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
-                    + key + ["-keyout", "\(directory)/\(name).key", "-out", "\(directory)/\(name).pem"]
-            )
-        }
+        for name in ["own", "other"] { _ = try await create(name) }
     }
 
-    deinit {
-        for name in ["own.key", "own.pem", "other.key", "other.pem"] { unlink("\(directory)/\(name)") }
-        rmdir(directory)
+    deinit { try? FileManager.default.removeItem(atPath: directory) }
+
+    /// Creates a certificate for `localhost` and its key; returns the paths.
+    func create(
+        _ name: String,
+        days: Int = 2,
+        key: [String] = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+    ) async throws -> (certificate: String, key: String) {
+        let paths = ("\(directory)/\(name).pem", "\(directory)/\(name).key")
+        try await Self.openssl(
+            ["req", "-x509", "-days", "\(days)", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+                + key + ["-nodes", "-keyout", paths.1, "-out", paths.0]
+        )
+        return paths
     }
 
     /// Returns a relay's transport with one of the certificates.

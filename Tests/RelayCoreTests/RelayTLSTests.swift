@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import HybridRelayCore
 import IntegrationTestSupport
 import NIOCore
 import NIOSSL
+import TestSupport
 import Testing
 
 @Suite("A relay over TLS", .timeLimit(.minutes(10)))
@@ -24,6 +26,17 @@ struct RelayTLSTests {
             let (second, other) = try await relay.pair()
             try await second.hangUp()
             #expect(try await other.readClose() == 1001)
+        }
+    }
+
+    @Test("connects clients that offer other protocols, without ALPN")
+    func otherProtocol() async throws {
+        let files = try await CertificateFiles()
+        let client = try files.clientContext { $0.applicationProtocols = ["h2", "http/1.0"] }
+        try await RunningRelay.run(transport: files.relayTransport(), clientTLS: client) { relay in
+            let (phone, client) = try await relay.pair()
+            try await phone.send(Wire.frame([1]))
+            #expect(try await client.readMessage() == [1])
         }
     }
 
@@ -101,5 +114,22 @@ struct RelayTLSTests {
         #expect(error(key, key) == .noCertificate(path: key))
         #expect(error(cert, cert) == .noKey(path: cert))
         #expect(error(cert, other + ".key") == .mismatch(certificate: cert, key: other + ".key"))
+        let (unusual, unusualKey) = try await files.create("unusual", key: ["-newkey", "ed448"])
+        #expect(error(unusual, unusualKey)?.sentence.hasPrefix("the certificate cannot be used: error:") == true)
+    }
+
+    @Test("reports the earliest expiry of a chain")
+    func expiry() async throws {
+        let files = try await CertificateFiles()
+        let (long, _) = try await files.create("long", days: 300)
+        let chain = files.directory + "/chain.pem"
+        try TestFile.write(TestFile.text(long) + TestFile.text(files.directory + "/own.pem"), to: chain)
+        let expected = Int(Date.now.timeIntervalSince1970) + 2 * 86_400
+        for file in [chain, files.directory + "/own.pem"] {
+            let expiry = try #require(RelayCertificate.expiry(certificateFile: file))
+            #expect(abs(expiry - expected) < 3_600)
+        }
+        #expect(RelayCertificate.expiry(certificateFile: files.directory + "/own.key") == nil)
+        #expect(RelayCertificate.expiry(certificateFile: "/nonexistent") == nil)
     }
 }
