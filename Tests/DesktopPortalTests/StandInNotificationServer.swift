@@ -4,6 +4,7 @@ import HybridSystemBus
 import HybridVirtualBlueZ
 import Synchronization
 import TestSupport
+import Testing
 
 @testable import HybridDesktopPortal
 
@@ -52,19 +53,17 @@ final class StandInNotificationServer: Sendable {
                 return .later
             }
             _ = try await connection.requestName(DesktopNotification.name)
-            let impostor = try await BusConnection.connect(to: bus.busAddress)
             let server = StandInNotificationServer(connection)
             try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { for await message in messages { await server.handle(message, behavior, impostor) } }
+                group.addTask { for await message in messages { await server.handle(message, behavior, on: bus) } }
                 defer { group.cancelAll() }
                 try await body(bus.busAddress, server)
             }
-            await impostor.close()
             await connection.close()
         }
     }
 
-    private func handle(_ message: BusMessage, _ behavior: Behavior, _ impostor: BusConnection) async {
+    private func handle(_ message: BusMessage, _ behavior: Behavior, on bus: PrivateBus) async {
         guard message.interface == DesktopNotification.name, message.path == DesktopNotification.path else {
             return connection.reply(to: message, with: .unknownMethod)
         }
@@ -75,14 +74,14 @@ final class StandInNotificationServer: Sendable {
             connection.reply(to: message, with: .values([.strings(names)]))
         case "CloseNotification":
             closed.withLock { $0 = message.body == [.uint32(Self.number)] }
-        case "Notify": await notify(message, behavior, impostor)
+        case "Notify": await notify(message, behavior, on: bus)
         default: connection.reply(to: message, with: .unknownMethod)
         }
     }
 
-    private func notify(_ message: BusMessage, _ behavior: Behavior, _ impostor: BusConnection) async {
+    private func notify(_ message: BusMessage, _ behavior: Behavior, on bus: PrivateBus) async {
         notified.withLock { $0 = message.body }
-        func emit(_ member: String, _ value: BusValue, number: UInt32? = nil, over connection: BusConnection) {
+        func emit(_ member: String, _ value: BusValue, number: UInt32? = nil) {
             let body = [.uint32(number ?? Self.number), value]
             connection.emit(DesktopNotification.path, DesktopNotification.name, member, body)
         }
@@ -95,21 +94,28 @@ final class StandInNotificationServer: Sendable {
         case .choose(let position, let early):
             if !early { accept() }
             // Signals about another notification, and a click on the text.
-            emit("ActionInvoked", actions[0], number: Self.number + 1, over: connection)
-            emit("ActionInvoked", .string("default"), over: connection)
-            emit("ActionInvoked", actions[2 * position], over: connection)
-            emit("NotificationClosed", .uint32(2), over: connection)
+            emit("ActionInvoked", actions[0], number: Self.number + 1)
+            emit("ActionInvoked", .string("default"))
+            emit("ActionInvoked", actions[2 * position])
+            emit("NotificationClosed", .uint32(2))
             if early { accept() }
         case .close(let reason):
             accept()
-            emit("NotificationClosed", .uint32(reason), over: connection)
+            emit("NotificationClosed", .uint32(reason))
         case .refuse: connection.reply(to: message, with: .error(name: "org.example.Broken", message: ""))
         case .impostor:
             accept()
-            emit("ActionInvoked", actions[0], over: impostor)
-            // Once the bus has answered a later call, it has handled the impostor's signal.
-            _ = try? await impostor.owner(of: DesktopNotification.name)
-            emit("ActionInvoked", actions[2], over: connection)
+            // The bus filters broadcasts by their sender, but not signals to one connection.
+            let signal = [
+                "dbus-send", "--bus=\(bus.address)", "--type=signal", "--dest=\(message.sender)",
+                DesktopNotification.path, "\(DesktopNotification.name).ActionInvoked", "uint32:\(Self.number)",
+                "string:\(actions[0].text ?? "")",
+            ]
+            let status = try? await SpawnedProcess(signal).end()
+            #expect(status == 0)
+            // Once the bus has answered later calls, it has delivered the impostor's signal.
+            for _ in 0..<2 { _ = try? await connection.owner(of: DesktopNotification.name) }
+            emit("ActionInvoked", actions[2])
         case .wait, .lacksActions: accept()
         }
     }
