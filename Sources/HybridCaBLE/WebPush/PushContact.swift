@@ -36,15 +36,16 @@ public struct PushContactKeys: Sendable, SecretMaterial {
     /// Maximum length of an endpoint in bytes.
     public static let maximumEndpointLength = ContactID.maximumPushLength - overhead - fixedLength + scheme.utf8.count
 
-    /// Encrypts a subscription; `nil` if its endpoint is not https or is too long.
+    /// Encrypts a subscription; `nil` if its endpoint does not begin with `https://`, ends there, or is too long.
     ///
     /// - Parameters:
     ///   - subscription: The subscription, which the phone has proven.
     ///   - host: Host of the relay, for which alone the contact ID is valid.
     ///   - expiry: Expiry in seconds since 1970, before the year 2106.
     public func seal(_ subscription: PushSubscription, host: String, expiry: UInt32) -> ContactID? {
-        guard subscription.endpoint.hasPrefix(Self.scheme),
-            subscription.endpoint.utf8.count <= Self.maximumEndpointLength, let key = keys[encryptingKey]
+        let length = subscription.endpoint.utf8.count
+        guard subscription.endpoint.hasPrefix(Self.scheme), length > Self.scheme.utf8.count,
+            length <= Self.maximumEndpointLength, let key = keys[encryptingKey]
         else { return nil }
         let content =
             (0..<4).map { UInt8(truncatingIfNeeded: expiry >> (24 - 8 * $0)) } + subscription.publicKey.compressed
