@@ -9,7 +9,8 @@ private import Glibc
 /// sessions and encrypts parameters. The TCTI loader connects to a device or to a simulator.
 final class TSS2Library: Sendable {
     /// The functions.
-    // Written once, before the only instance is shared.
+    // SAFETY of nonisolated(unsafe): the pointer is constant. The functions are written before `init`, and neither
+    // changed nor freed afterwards.
     nonisolated(unsafe) let functions: UnsafePointer<hybrid_tss2>
 
     private static let result: Result<TSS2Library, TPMError> = {

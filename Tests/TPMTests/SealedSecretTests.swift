@@ -68,7 +68,7 @@ struct SealedSecretTests {
         }
     }
 
-    @Test("A cleared TPM, another TPM and a damaged object are told apart")
+    @Test("A cleared TPM, another TPM and a damaged object are different errors")
     func otherTPM() async throws {
         try await withTPM { tpm, folder in
             let sealed = try seal(tpm.device)

@@ -4,7 +4,7 @@ internal import FoundationEssentials
 
 /// A TPM 2.0 in a process of its own (swtpm), with a log of all commands and responses.
 ///
-/// It has no resource manager: after three objects or sessions that nobody flushed, it refuses further ones.
+/// It has no resource manager: it refuses further objects and sessions while three are not flushed.
 public final class SoftwareTPM: Sendable {
     private let folder: String
     private let process: SpawnedProcess

@@ -4,14 +4,11 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
-class PageServer:
-    """Serves a file as the only page, over TLS if there is a context. `port` 0 is one that the system chooses."""
+class LocalServer:
+    """Serves requests by a handler, over TLS if there is a context. `port` 0 is one that the system chooses."""
 
-    def __init__(self, page, port=0, context=None):
-        class Handler(PageHandler):
-            path_of_page = page
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    def __init__(self, handler, port=0, context=None):
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), handler)
         if context:
             self._server.socket = context.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
@@ -23,6 +20,16 @@ class PageServer:
         self._server.server_close()
         self._thread.join()
         return []
+
+
+class PageServer(LocalServer):
+    """Serves a file as the only page."""
+
+    def __init__(self, page, port=0, context=None):
+        class Handler(PageHandler):
+            path_of_page = page
+
+        super().__init__(Handler, port, context)
 
 
 class PageHandler(BaseHTTPRequestHandler):

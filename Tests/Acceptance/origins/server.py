@@ -2,9 +2,10 @@
 """One HTTPS server for the site and for the relying parties of all cases, each with a name of its own."""
 import json
 import ssl
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+
+from harness.page_server import LocalServer
 
 SITE = "www.shop.example"
 PAGE = Path(__file__).parents[1] / "chromium" / "page.html"
@@ -15,23 +16,13 @@ def host(number):
     return "party.example" if number is None else f"case{number}.party.example"
 
 
-class Server:
+class Server(LocalServer):
     def __init__(self, certificates, cases):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificates.relay, certificates.relay_key)
         cases = {host(number): case["response"] for number, case in enumerate(cases)}
         handler = type("CaseHandler", (Handler,), {"cases": cases})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.socket = context.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-        self._thread.start()
-        self.port = self._server.server_port
-
-    def stop(self):
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-        return []
+        super().__init__(handler, context=context)
 
 
 class Handler(BaseHTTPRequestHandler):
