@@ -15,6 +15,8 @@ public struct NetworkConfiguration: Sendable {
     public var proxies: ProxySettings
     /// Time limits of each step.
     public var timeouts = Timeouts()
+    /// TLS sessions of earlier connections to relays; `nil` if sessions are not kept and no early data is sent.
+    public var sessions: TLSSessions?
     /// Name resolution.
     var lookup = NameLookup.system
 
