@@ -197,7 +197,7 @@ let libraries: [Target] = [
     ),
     library(
         "HybridRelayCheck",
-        ["HybridPrimitives", "HybridCaBLE", "HybridDataChannel", crypto, nio("NIOCore"), nio("NIOPosix"), nioSSL]
+        ["HybridPrimitives", "HybridCaBLE", "HybridDataChannel", crypto, nio("NIOCore"), nio("NIOPosix")]
     ),
     library(
         "HybridLocalPage",

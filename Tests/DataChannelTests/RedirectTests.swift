@@ -111,7 +111,7 @@ struct RedirectTests {
                     relay: endpoint,
                     path: Client.tunnel,
                     bearerToken: nil,
-                    tls: try TunnelTLS(host: endpoint.domain.host, trustedCertificates: anchors)
+                    tls: try TunnelTLS(trustedCertificates: anchors)
                 ).open()
             }
             var second = endpoint
@@ -125,7 +125,7 @@ struct RedirectTests {
             }
             hop = Hop(host: "rebound.example", path: "/", mayBeLocal: false)
             do {
-                let tls = try TunnelTLS(host: hop.host, trustedCertificates: anchors)
+                let tls = try TunnelTLS(trustedCertificates: anchors)
                 _ = try await HopConnector(hop: hop, relay: second, path: Client.tunnel, bearerToken: nil, tls: tls)
                     .open()
                 return nil

@@ -61,7 +61,7 @@ public struct HTTPSClient: Sendable {
     let maximumBodyLength: Int
     private let redirects: Int
     private let deadline: Duration
-    private let tls: TunnelTLS
+    let tls: TunnelTLS
 
     /// Creates a client.
     ///
@@ -81,7 +81,7 @@ public struct HTTPSClient: Sendable {
     ) throws(TunnelError) {
         (self.network, self.addresses, self.maximumBodyLength) = (network, addresses, maximumBodyLength)
         (self.redirects, self.deadline) = (min(max(0, redirects), Redirect.maximumCount), deadline)
-        tls = try TunnelTLS(host: "", trustedCertificates: network.trustedCertificates)
+        tls = try TunnelTLS(trustedCertificates: network.trustedCertificates)
     }
 
     /// Sends a request and returns the response.
@@ -99,11 +99,5 @@ public struct HTTPSClient: Sendable {
             url = try url.redirected(to: locations[0])
         }
         throw HTTPSError.redirectionRefused
-    }
-
-    /// Returns the TLS for a host, a name or an address literal.
-    func tls(for host: String) throws(TunnelError) -> TunnelTLS {
-        guard IPAddress(host) != nil else { return tls }
-        return try TunnelTLS(host: host, trustedCertificates: network.trustedCertificates)
     }
 }

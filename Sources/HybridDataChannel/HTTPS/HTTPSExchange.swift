@@ -127,7 +127,7 @@ final class HTTPSExchange: Sendable {
             }
             try pipeline.addHandler(handler)
         }
-        try pipeline.addHandler(client.tls(for: url.host).handler(for: url.host))
+        try pipeline.addHandler(client.tls.handler(for: url.host))
         try pipeline.addHandlers([
             HeadLimiter(interimResponses: 8), HTTPRequestEncoder(), ByteToMessageHandler(HTTPResponseDecoder()),
             HTTPSResponseCollector(head, request.body, limit: client.maximumBodyLength) { [url] result in
@@ -164,7 +164,7 @@ final class HTTPSExchange: Sendable {
             guard let cause = error.connectionErrors.first?.error else { return HTTPSError.hostNotFound }
             return HTTPSError.unreachable(reason(cause))
         case ChannelError.connectTimeout: return HTTPSError.timedOut
-        default: return TLSFailure(error) == nil ? HTTPSError.unreachable(reason(error)) : HTTPSError.notTrusted
+        default: return error is TLSFailure ? HTTPSError.notTrusted : HTTPSError.unreachable(reason(error))
         }
     }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridPrimitives
-internal import NIOSSL
 
 /// The name or the address that a server's certificate must be for (RFC 9525).
 ///
@@ -19,14 +18,9 @@ struct ReferenceIdentity: Sendable {
     }
 
     /// Returns true if the certificate is for this host, regardless of its issuer.
-    func isPresented(by certificate: NIOSSLCertificate) -> Bool {
-        certificate._subjectAlternativeNames().contains { name in
-            switch name.nameType {
-            case .dnsName: matches(dnsName: name.contents)
-            case .ipAddress: matches(address: name.contents)
-            default: false
-            }
-        }
+    func isPresented(by certificate: PeerCertificate) -> Bool {
+        certificate.dnsNames.contains(where: matches(dnsName:))
+            || certificate.addresses.contains(where: matches(address:))
     }
 
     /// Returns true if this is a name and equals a certificate's DNS name.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NIOSSL
-
 /// The cause of a failed TLS connection.
-///
-/// NIOSSL describes errors with BoringSSL's numbers and source paths, which are never shown.
 package enum TLSFailure: Error, Hashable, Sendable {
-    /// The certificate is not trusted, or outside its validity.
-    case certificateRejected
+    /// The certificate is not trusted, whatever its dates.
+    case certificateNotTrusted
+    /// The certificate, or one of its issuers, is no longer valid; its chain leads to a trusted authority.
+    case certificateExpired
+    /// The certificate, or one of its issuers, is not valid yet; its chain leads to a trusted authority.
+    case certificateNotYetValid
     /// The certificate is for other hosts.
     case otherHost
     /// The connection ended during the handshake.
@@ -25,46 +25,26 @@ package enum TLSFailure: Error, Hashable, Sendable {
     /// Another cause, in BoringSSL's words, if it has any.
     case other(String?)
 
-    /// Reads an error of NIOSSL; `nil` for other errors, and for those that say nothing about TLS.
-    package init?(_ error: any Error) {
-        switch error {
-        case let error as NIOSSLExtraError:
-            let isOtherHost = error == .failedToValidateHostname || error == .serverHostnameImpossibleToMatch
-            self = isOtherHost ? .otherHost : .other(nil)
-        case NIOSSLError.uncleanShutdown: self = .unannouncedEnd
-        case NIOSSLError.handshakeFailed(let error), NIOSSLError.shutdownFailed(let error): self.init(stackOf: error)
-        case is NIOSSLError: self = .other(nil)
-        // Alerts behind the handshake come without a wrapper.
-        case let error as BoringSSLError where error.stack != nil: self.init(stackOf: error)
-        default: return nil
-        }
+    /// The result of the verification of a certificate's chain.
+    enum Verification {
+        case untrusted, expired, notYetValid
     }
 
-    private init(stackOf error: BoringSSLError) {
-        let stack = error.stack ?? []
-        guard !stack.contains(.eofDuringHandshake), !stack.contains(.eofDuringAdditionalCertficiateChainValidation)
-        else {
-            self = .cutOff
-            return
-        }
-        self.init(reasons: stack.compactMap { Self.reason(in: "\($0)") })
-    }
-
-    /// Returns the reason in a description of a BoringSSL error, which contains
-    /// `error:…:SSL routines:OPENSSL_internal:REASON at …`.
-    static func reason(in description: String) -> String? {
-        guard let marker = description.firstRange(of: ":OPENSSL_internal:") else { return nil }
-        let reason = description[marker.upperBound...].prefix { $0 != " " }
-        return reason.isEmpty ? nil : String(reason)
-    }
-
-    /// Reads the reasons of an error stack.
+    /// Reads the reasons in BoringSSL's error queue, in the order in which they arose.
     ///
     /// Except for two, the first reason is the cause.
-    init(reasons: [String]) {
+    ///
+    /// - Parameters:
+    ///   - reasons: BoringSSL's names of the reasons, or `reason(N)` if it has none.
+    ///   - verification: The result for the chain, which counts if the verification failed.
+    init(reasons: [String], _ verification: Verification) {
         // Failed attempts to verify the certificate's chain may precede this one, such as a bad signature.
         if reasons.contains("CERTIFICATE_VERIFY_FAILED") {
-            self = .certificateRejected
+            switch verification {
+            case .untrusted: self = .certificateNotTrusted
+            case .expired: self = .certificateExpired
+            case .notYetValid: self = .certificateNotYetValid
+            }
             return
         }
         // BoringSSL adds this one if the alert is the answer to the client's offer.
@@ -91,15 +71,4 @@ package enum TLSFailure: Error, Hashable, Sendable {
     }
 
     private static func words(_ reason: String) -> String { reason.lowercased().replacing("_", with: " ") }
-}
-
-extension BoringSSLError {
-    /// BoringSSL's errors in the order in which they arose.
-    fileprivate var stack: NIOBoringSSLErrorStack? {
-        switch self {
-        case .sslError(let stack), .unknownError(let stack), .invalidSNIName(let stack), .failedToSetALPN(let stack):
-            stack
-        default: nil
-        }
-    }
 }

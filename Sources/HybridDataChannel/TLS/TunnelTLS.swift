@@ -1,76 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
 internal import HybridPrimitives
-internal import NIOCore
-package import NIOSSL
 
 /// TLS for connections to a relay: version 1.2 or later, with the certificate and the host name always verified.
 package struct TunnelTLS: Sendable {
-    private let context: NIOSSLContext
-    private let isVerified: Bool
+    private let context: TLSClientContext
+    /// SHA-256 of the file of trusted certificates; empty for the system's; `nil` if no certificate is verified.
+    private let anchors: [UInt8]?
 
     /// Creates the TLS of one relay, whose redirections share it.
     ///
-    /// - Parameters:
-    ///   - host: The relay: a name, or an address literal.
-    ///   - path: A PEM file of certificates to trust; `nil` for the system's.
-    ///   - readsAlerts: True to stay below TLS 1.3, so that alerts can be read (``TLSAlertRecorder``).
+    /// - Parameter path: A PEM file of certificates to trust; `nil` for the system's.
     /// - Throws: ``TunnelError/trustAnchorsUnusable(_:)``.
-    package init(host: String, trustedCertificates path: String?, readsAlerts: Bool = false) throws(TunnelError) {
-        var configuration = Self.configuration
-        configuration.minimumTLSVersion = .tlsv12
-        if readsAlerts { configuration.maximumTLSVersion = .tlsv12 }
-        // For a literal, NIOSSL would require the address of the socket, which may be that of a proxy.
-        if IPAddress(host) != nil { configuration.certificateVerification = .noHostnameVerification }
-        self.init(try Self.context(configuration, trustedCertificates: path), isVerified: true)
+    package init(trustedCertificates path: String?) throws(TunnelError) {
+        guard let path else {
+            guard let context = try? TLSClientContext(.system(SystemAnchors())) else {
+                throw .trustAnchorsUnusable("the system's list")
+            }
+            (self.context, anchors) = (context, [])
+            return
+        }
+        (context, anchors) = try TrustAnchors.context(path)
     }
 
-    private init(_ context: NIOSSLContext, isVerified: Bool) { (self.context, self.isVerified) = (context, isVerified) }
+    private init(_ context: TLSClientContext) { (self.context, anchors) = (context, nil) }
 
     /// Returns TLS 1.0 or later that accepts any certificate, to inspect a server; no secret may be sent over it.
     package static func unverified() throws(TunnelError) -> TunnelTLS {
-        var configuration = configuration
-        configuration.minimumTLSVersion = .tlsv1
-        configuration.certificateVerification = .none
-        return TunnelTLS(try context(configuration, trustedCertificates: nil), isVerified: false)
+        guard let context = try? TLSClientContext(.anything) else { throw .tlsFailed("out of memory") }
+        return TunnelTLS(context)
     }
 
-    private static func context(
-        _ configuration: TLSConfiguration,
-        trustedCertificates path: String?
-    ) throws(TunnelError) -> NIOSSLContext {
-        var configuration = configuration
-        if let path { configuration.trustRoots = .certificates(try TrustAnchors.certificates(in: path)) }
-        guard let context = try? NIOSSLContext(configuration: configuration) else {
-            throw .trustAnchorsUnusable(path ?? "the system's list")
-        }
-        return context
+    /// Creates the handler of one connection to `host`, a name or an address literal.
+    package func handler(for host: String) -> TLSClientHandler {
+        handler(for: host, sessions: nil, sendsEarlyData: false)
     }
 
-    private static var configuration: TLSConfiguration {
-        var configuration = TLSConfiguration.makeClientConfiguration()
-        configuration.applicationProtocols = ["http/1.1"]
-        // By then, the WebSocket close frames have been exchanged, and the user is waiting for the result.
-        configuration.shutdownTimeout = .milliseconds(250)
-        return configuration
-    }
-
-    /// Creates the handler of one connection to `host`.
+    /// Creates the handler of one connection to `host`, a name or an address literal.
     ///
-    /// It passes on no data in either direction before the certificate's name is verified. NIOSSL's own check is not
-    /// enough: it also accepts a certificate for the address of the socket.
-    package func handler(for host: String) throws -> NIOSSLClientHandler {
-        let identity = ReferenceIdentity(host: host)
-        let name = IPAddress(host) == nil ? host : nil
-        guard isVerified else { return try NIOSSLClientHandler(context: context, serverHostname: name) }
-        return try NIOSSLClientHandler._makeSSLClientHandler(context: context, serverHostname: name) {
-            certificate,
-            channel in
-            identity.isPresented(by: certificate)
-                ? channel.eventLoop.makeSucceededVoidFuture()
-                : channel.eventLoop.makeFailedFuture(NIOSSLExtraError.failedToValidateHostname)
+    /// - Parameters:
+    ///   - host: The host.
+    ///   - sessions: The collection to keep sessions in; `nil` to keep none.
+    ///   - sendsEarlyData: True to send the first request as early data if there is a session, which a replay of the
+    ///     request must not harm.
+    func handler(for host: String, sessions: TLSSessions?, sendsEarlyData: Bool) -> TLSClientHandler {
+        let kept = sessions.flatMap { sessions in
+            anchors.map { TLSClientHandler.Sessions(sessions, TLSSessions.Key(host: host, anchors: $0)) }
         }
+        return TLSClientHandler(
+            context,
+            serverName: IPAddress(host) == nil ? host : nil,
+            identity: anchors == nil ? nil : ReferenceIdentity(host: host),
+            sessions: kept,
+            sendsEarlyData: sendsEarlyData
+        )
     }
 
     /// Returns the cause of a failed connection; `nil` if the error is not about TLS.
@@ -80,8 +63,12 @@ package struct TunnelTLS: Sendable {
     ///   - host: The host's name in error messages.
     ///   - certificate: The certificate that the server presented.
     static func failure(_ error: any Error, host: String, certificate: PresentedCertificate?) -> TunnelError? {
-        switch TLSFailure(error) {
-        case .certificateRejected?: distrust(certificate, host: host)
+        switch error as? TLSFailure {
+        case .certificateNotTrusted?:
+            certificate?.isSelfSigned == true
+                ? .certificateSelfSigned(host: host) : .certificateNotTrusted(host: host, issuer: certificate?.issuer)
+        case .certificateExpired?: .certificateExpired(host: host)
+        case .certificateNotYetValid?: .certificateNotYetValid(host: host)
         case .otherHost?: .certificateForOtherHost(host)
         case .cutOff?: .disconnected(host: host, .securing)
         case .unannouncedEnd?: .disconnected(host: host, .upgrading)
@@ -92,39 +79,6 @@ package struct TunnelTLS: Sendable {
         case .other(let words)?: .tlsFailed(words ?? "the cause is not known")
         case nil: nil
         }
-    }
-
-    /// Returns the reason why a certificate was rejected, as far as the certificate shows it.
-    ///
-    /// Even if the dates are wrong, the issuer may be untrusted, too; ``HopConnector`` checks that.
-    private static func distrust(_ certificate: PresentedCertificate?, host: String) -> TunnelError {
-        guard let certificate else { return .certificateNotTrusted(host: host, issuer: nil) }
-        let now = time(nil)
-        if now > certificate.notAfter { return .certificateExpired(host: host) }
-        if now < certificate.notBefore { return .certificateNotYetValid(host: host) }
-        return unknownIssuer(certificate, host: host)
-    }
-
-    /// Returns the error for a certificate that no trusted authority has issued, whatever its dates.
-    static func unknownIssuer(_ certificate: PresentedCertificate, host: String) -> TunnelError {
-        certificate.isSelfSigned
-            ? .certificateSelfSigned(host: host) : .certificateNotTrusted(host: host, issuer: certificate.issuer)
-    }
-}
-
-/// Files of certificates (PEM) that are trusted instead of the system's.
-public enum TrustAnchors {
-    /// Checks a file in the same way as when a tunnel is opened, so that an error is reported early.
-    ///
-    /// - Throws: ``TunnelError/trustAnchorsUnusable(_:)``.
-    public static func check(_ path: String) throws(TunnelError) { _ = try certificates(in: path) }
-
-    /// Returns the certificates of a file, at least one.
-    package static func certificates(in path: String) throws(TunnelError) -> [NIOSSLCertificate] {
-        guard let certificates = try? NIOSSLCertificate.fromPEMFile(path), !certificates.isEmpty else {
-            throw .trustAnchorsUnusable(path)
-        }
-        return certificates
     }
 }
 
@@ -139,11 +93,10 @@ public struct PresentedCertificate: Equatable, Sendable {
     /// End of the validity period, in seconds since 1970.
     public let notAfter: Int
 
-    init(_ certificate: NIOSSLCertificate) {
-        let name = (try? certificate.toDERBytes()).flatMap(IssuerName.init(certificate:))
+    init(_ certificate: PeerCertificate) {
+        let name = IssuerName(certificate: certificate.der)
         issuer = name?.text
         isSelfSigned = name?.isSelfSigned ?? false
-        notBefore = Int(certificate.notValidBefore)
-        notAfter = Int(certificate.notValidAfter)
+        (notBefore, notAfter) = (certificate.notBefore, certificate.notAfter)
     }
 }

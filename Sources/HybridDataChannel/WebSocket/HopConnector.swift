@@ -7,7 +7,6 @@ internal import HybridThreads
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
-internal import NIOSSL
 
 /// One request on the way to a tunnel, to the relay or to a host that it redirects to.
 struct Hop: Sendable {
@@ -42,8 +41,6 @@ struct HopConnector: Sendable {
     var payload: ClientPayload?
     let bearerToken: BearerToken?
     let tls: TunnelTLS
-    /// The record of the alert that ends TLS, if one is requested.
-    var alert: TLSAlertRecorder.Record?
 
     private struct Progress {
         var diagnostics = HopDiagnostics()
@@ -81,38 +78,7 @@ struct HopConnector: Sendable {
             progress.diagnostics.proxy = proxy?.description
             progress.isAtProxy = proxy != nil
         }
-        do {
-            return try await open(by: proxy)
-        } catch let error as TunnelError
-            where error == .certificateExpired(host: name)
-            || error == .certificateNotYetValid(host: name)
-        {
-            throw try await verifyIssuer(error)
-        }
-    }
-
-    /// Returns the error for a certificate outside its validity period; an untrusted issuer takes precedence over the
-    /// dates.
-    ///
-    /// Only an alert below TLS 1.3 distinguishes the two, so this method connects once more. If the relay supports no
-    /// older version, the dates decide.
-    private func verifyIssuer(_ first: TunnelError) async throws -> TunnelError {
-        guard alert == nil else { return first }
-        let anchors = relay.network.trustedCertificates
-        let tls = try TunnelTLS(host: hop.host, trustedCertificates: anchors, readsAlerts: true)
-        let alert = TLSAlertRecorder.Record(nil)
-        let again = HopConnector(hop: hop, relay: relay, path: path, bearerToken: nil, tls: tls, alert: alert)
-        do {
-            try await again.open().channel.close(promise: nil)
-            return first
-        } catch is CancellationError {
-            throw CancellationError()
-        } catch {
-            guard let alert = alert.withLock({ $0 }), alert != TLSAlertRecorder.certificateExpired,
-                error as? TunnelError == first, let certificate = again.diagnostics.certificate
-            else { return first }
-            return TunnelTLS.unknownIssuer(certificate, host: name)
-        }
+        return try await open(by: proxy)
     }
 
     private func open(by proxy: HTTPProxy?) async throws -> WebSocketTunnel {
@@ -177,8 +143,11 @@ struct HopConnector: Sendable {
     ) throws -> EventLoopFuture<WebSocketTunnel> {
         let pipeline = channel.pipeline.syncOperations
         if let proxy { try pipeline.addHandler(connectHandler(proxy, target)) }
-        if let alert { try pipeline.addHandler(TLSAlertRecorder(alert)) }
-        let secure = try tls.handler(for: hop.host)
+        let secure = tls.handler(
+            for: hop.host,
+            sessions: relay.network.sessions,
+            sendsEarlyData: path.permitsEarlyData
+        )
         try pipeline.addHandler(secure)
         let observer = OpeningObserver(
             progress: { [progress] stage in
@@ -204,8 +173,7 @@ struct HopConnector: Sendable {
         let result = try upgrade.start(on: channel) { [progress] head in
             progress.withLock { $0.diagnostics.answer = head }
         } opened: { [path] channel, acceptance in
-            // An open tunnel needs no half-closure. With half-closure, NIOSSL would wait five seconds at the end if the
-            // relay's close frame and the end of its input arrive in one read.
+            // An open tunnel needs no half-closure.
             try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false)
             return WebSocketTunnel(
                 channel: channel,
@@ -238,8 +206,8 @@ struct HopConnector: Sendable {
         }
     }
 
-    private func recordCertificate(_ secure: NIOSSLHandler) {
-        let certificate = secure.peerCertificate.map(PresentedCertificate.init)
+    private func recordCertificate(_ secure: TLSClientHandler) {
+        let certificate = secure.certificate.map(PresentedCertificate.init)
         progress.withLock { $0.diagnostics.certificate = certificate }
     }
 
@@ -289,5 +257,17 @@ struct HopConnector: Sendable {
         }
         let reason = (causes.first as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "no route"
         return isProxy ? .proxyUnreachable(proxy: host, reason: reason) : .unreachable(host: host, reason: reason)
+    }
+}
+
+extension TunnelPath {
+    /// True if a replay of the request is harmless (RFC 8470 §2), so that it can be sent as early data.
+    ///
+    /// The phone refuses a repeated contact. A repeated `connect` yields only messages that are encrypted for the phone.
+    fileprivate var permitsEarlyData: Bool {
+        switch self {
+        case .contact, .connect: true
+        case .new, .listen: false
+        }
     }
 }

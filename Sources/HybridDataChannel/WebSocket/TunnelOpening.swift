@@ -23,7 +23,7 @@ struct TunnelOpening: Sendable {
     /// - Throws: ``TunnelError``, `CancellationError`.
     func open(report: (HopDiagnostics) -> Void = { _ in }) async throws -> WebSocketTunnel {
         let first = relay.domain.host
-        let tls = try TunnelTLS(host: first, trustedCertificates: relay.network.trustedCertificates)
+        let tls = try TunnelTLS(trustedCertificates: relay.network.trustedCertificates)
         var hop = Hop(host: first, path: path.text, mayBeLocal: true)
         var isLocal = false
         for count in 0...Redirect.maximumCount {

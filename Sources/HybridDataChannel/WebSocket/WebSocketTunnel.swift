@@ -2,7 +2,6 @@
 
 public import HybridCaBLE
 internal import NIOCore
-internal import NIOSSL
 internal import NIOWebSocket
 
 /// One end of a tunnel through a relay: binary WebSocket messages over TLS.
@@ -181,7 +180,7 @@ public struct WebSocketTunnel: MessageChannel {
         // Closes below TLS, which would send an alert. This fails if the connection is already closed, which is
         // harmless.
         try? await channel.eventLoop.submit { [channel] in
-            try channel.pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self)
+            try channel.pipeline.syncOperations.context(handlerType: TLSClientHandler.self)
                 .close(mode: .output, promise: nil)
         }.get()
         await closeAtEnd()

@@ -2,28 +2,27 @@
 
 internal import FoundationEssentials
 internal import HybridCaBLE
+internal import HybridDataChannel
 internal import NIOCore
-internal import NIOSSL
 
 /// Checks of TLS, and of requests that a relay must accept.
 extension CheckRun {
     func tlsCertificate() async throws(ProbeError) -> CheckOutcome {
         guard relay.isSecure else { return .skipped("the address has no TLS") }
+        let socket = try await connect(tls: strict)
         do throws(ProbeError) {
-            let socket = try await connect(tls: strict)
             // The request is sent only after the handshake has succeeded; the response does not matter.
             try await socket.send(ProbeRequest("/").bytes(host: relay.authority), by: deadline)
             return .ok("valid for \(relay.host)")
         } catch {
             guard case .untrusted(let why) = error else { throw error }
-            return .differs(await outOfDateReason() ?? why)
+            return .differs(await outOfDateReason(socket) ?? why)
         }
     }
 
-    /// Returns the reason if the certificate is outside its validity period; BoringSSL does not report it.
-    private func outOfDateReason() async -> String? {
-        guard let socket = try? await incompleteRequest(), let validity = await socket.recorded(\.certificateValidity)
-        else { return nil }
+    /// Returns the reason if the certificate is outside its validity period, with the date.
+    private func outOfDateReason(_ socket: ProbeSocket) async -> String? {
+        guard let validity = await socket.recorded(\.certificateValidity) else { return nil }
         func day(_ seconds: Int) -> String {
             Date.ISO8601FormatStyle().format(Date(timeIntervalSince1970: Double(seconds)))
         }
@@ -44,10 +43,9 @@ extension CheckRun {
         guard relay.isSecure else { return .skipped("the address has no TLS") }
         do throws(ProbeError) {
             switch try await incompleteRequest().recorded(\.tlsVersion) {
-            case .tlsv13: return .ok("TLS 1.3")
-            case .tlsv12: return .ok("TLS 1.2")
-            case .tlsv11: return .differs("TLS 1.1")
-            case .tlsv1: return .differs("TLS 1.0")
+            case .tls12?: return .ok("TLS 1.2")
+            case .tls13?: return .ok("TLS 1.3")
+            case let old?: return .differs(old.rawValue)
             case nil: return .differs("no version")
             }
         } catch {

@@ -59,7 +59,7 @@ final class CheckRun {
         proxyTunnel = proxy.map { ProbeSocket.ProxyTunnel(proxy: $0, host: host, port: port) }
         target = .name(host: proxy?.host ?? host, port: proxy?.port ?? port)
         if relay.isSecure {
-            strict = try TunnelTLS(host: relay.host, trustedCertificates: options.trustedCertificates)
+            strict = try TunnelTLS(trustedCertificates: options.trustedCertificates)
             lenient = try TunnelTLS.unverified()
         } else {
             (strict, lenient) = (nil, nil)

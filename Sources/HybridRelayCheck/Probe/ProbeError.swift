@@ -34,13 +34,15 @@ enum ProbeError: Error, Hashable {
         if let error = error as? ProbeError {
             self = error
         } else {
-            self = TLSFailure(error).map(Self.tls) ?? .disconnected(Self.words(error))
+            self = (error as? TLSFailure).map(Self.tls) ?? .disconnected(Self.words(error))
         }
     }
 
     private static func tls(_ failure: TLSFailure) -> ProbeError {
         switch failure {
-        case .certificateRejected: .untrusted("the certificate is not trusted")
+        case .certificateNotTrusted: .untrusted("the certificate is not trusted")
+        case .certificateExpired: .untrusted("the certificate has expired")
+        case .certificateNotYetValid: .untrusted("the certificate is not valid yet")
         case .otherHost: .untrusted("the certificate is for another host")
         case .cutOff: .disconnected("closed by the relay in the TLS handshake")
         case .unannouncedEnd: .disconnected("closed by the relay without a TLS close_notify")

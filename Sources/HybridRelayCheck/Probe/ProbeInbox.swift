@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridDataChannel
 internal import NIOCore
-internal import NIOSSL
 
 /// A handler that buffers a relay's data until a check reads it; confined to the connection's event loop.
 final class ProbeInbox {
@@ -60,13 +60,12 @@ final class ProbeInbox {
         return reads.first { $0.end >= taken }?.time ?? .now()
     }
 
-    /// Records the negotiated TLS parameters; must be called as soon as the handshake is over.
+    /// Records the negotiated TLS parameters; must be called as soon as the handshake is over or has failed.
     func recordTLS(of channel: any Channel) {
         guard tlsVersion == nil else { return }
-        let pipeline = channel.pipeline.syncOperations
-        tlsVersion = try? pipeline.nioSSL_tlsVersion()
-        guard let certificate = try? pipeline.nioSSL_peerCertificate() else { return }
-        certificateValidity = (certificate.notValidBefore, certificate.notValidAfter)
+        guard let tls = try? channel.pipeline.syncOperations.handler(type: TLSClientHandler.self) else { return }
+        tlsVersion = tls.version
+        certificateValidity = tls.certificateValidity
     }
 
     private func end(_ error: ProbeError) {
@@ -107,6 +106,7 @@ extension ProbeInbox: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        recordTLS(of: context.channel)
         end(ProbeError(error))
         context.close(promise: nil)
     }

@@ -4,7 +4,6 @@ internal import Glibc
 internal import HybridDataChannel
 internal import NIOCore
 internal import NIOPosix
-internal import NIOSSL
 
 /// One connection to the relay, over which any bytes can be sent, valid or not; all waits have deadlines.
 struct ProbeSocket: Sendable {
@@ -174,7 +173,7 @@ struct ProbeSocket: Sendable {
             let atOnce = linger(l_onoff: 1, l_linger: 0)
             let pipeline = channel.pipeline.syncOperations
             _ = (channel as? any SocketOptionProvider)?.setSoLinger(atOnce)
-            if let tls = try? pipeline.context(handlerType: NIOSSLClientHandler.self) {
+            if let tls = try? pipeline.context(handlerType: TLSClientHandler.self) {
                 // From this context, the close goes to the socket and bypasses TLS.
                 tls.close(promise: promise)
             } else {

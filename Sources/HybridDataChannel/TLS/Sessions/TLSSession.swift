@@ -8,7 +8,7 @@ internal import HybridPrimitives
 ///
 /// A session is used once, because the relay or an observer could otherwise link the connections (RFC 8446 §C.4).
 struct TLSSession: Sendable, SecretMaterial {
-    /// Maximum length in bytes. The certificates take up most of it.
+    /// Maximum length in bytes, most of which the certificates take up.
     static let maximumLength = 16 << 10
 
     // Wiped on release.

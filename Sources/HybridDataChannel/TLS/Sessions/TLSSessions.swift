@@ -30,7 +30,7 @@ public final class TLSSessions: Sendable {
         }
     }
 
-    /// Maximum number of sessions in memory. A relay sends two for each connection.
+    /// Maximum number of sessions in memory; a relay sends two for each connection.
     static let maximumCount = 8
 
     private let sessions = Locked<[(key: Key, session: TLSSession)]>([])
