@@ -73,6 +73,8 @@ extension RelayConnection {
             checkKeepalive()
             checkSeal()
         }
+        // What a request that was held had received with it.
+        if isClosingInEarlyData { processKeptCiphertext() }
         if isOpen, held.count > heldPayload + FrameHeader.maximumLength { forwardHeldFrame() }
         // Another connection may have released bytes of the common budget, so this may resume reading.
         update()

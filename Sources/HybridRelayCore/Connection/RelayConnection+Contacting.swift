@@ -14,6 +14,8 @@ extension RelayConnection {
     private func respondToContact() {
         guard case .held = phase, let contactRequest else { return }
         phase = .waiting
+        // The end of the handshake may have arrived long ago, but the socket was not read.
+        deadline = handshakeDeadline
         keepalive = KeepaliveState(since: loop.now)
         write(contactRequest.request.response(routing: nil))
     }

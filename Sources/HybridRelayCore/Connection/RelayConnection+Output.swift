@@ -83,15 +83,16 @@ extension RelayConnection {
         loop.checkSoon(self)
         (held, earlyFrames, pendingPong) = ([], [], nil)
         isOutputLast = true
-        tls?.isOutputLast = true
+        tls?.isOutputLast = !isClosingInEarlyData
         write(lastBytes)
         if case .closing = phase, pendingOutput == 0 { shutDownOutput() }
         update()
     }
 
-    /// Ends the output with close_notify and FIN, once the socket takes them.
+    /// Ends the output with close_notify and FIN, once the handshake is complete and the socket takes them.
     private func shutDownOutput() {
         if let tls {
+            guard !tls.isInEarlyData else { return }
             do throws(ConnectionFailure) {
                 isTLSBlocked = try !tls.sendCloseNotify()
             } catch {

@@ -46,7 +46,10 @@ extension RelayConnection {
         let all = UnsafeRawBufferPointer(rebasing: loop.buffers.plaintext[start..<end])
         do throws(UpgradeRefusal) {
             guard let length = try head.length(of: all.bytes) else { return hold(all.bytes, until: 0) }
-            let request = try UpgradeRequest(parsing: Array(copying: all.bytes.extracting(0..<length)))
+            guard let request = try request(parsing: Array(copying: all.bytes.extracting(0..<length))) else {
+                // Not parsed again for each piece of early data.
+                return hold(all.bytes, until: .max)
+            }
             guard var connection = admitted else { return close() }
             try loop.context.admission.admit(request, on: &connection, now: loop.now)
             admitted = connection
@@ -78,7 +81,7 @@ extension RelayConnection {
             guard let waiting = loop.connection(waiting) else { return close() }
             tunnel = (key, side)
             phase = .paired(waiting)
-            deadline = nil
+            deadline = handshakeDeadline
             write(request.response(routing: nil))
             waiting.pair(with: self)
         case .held(let key, let instructions):
@@ -131,8 +134,8 @@ extension RelayConnection {
     func refuse(_ refusal: UpgradeRefusal) {
         guard let admitted else { return }
         loop.context.admission.recordRefusal(refusal, of: admitted, now: loop.now)
-        // A peer that has not completed the handshake could not read the response.
-        if let tls, !tls.isEstablished { return close() }
+        // A peer without keys could not read the response.
+        if let tls, !tls.isEstablished, !tls.isInEarlyData { return close() }
         remainingDrop = Self.maximumDrop
         finish(Array(refusal.response.utf8))
     }

@@ -19,7 +19,8 @@ internal import NIOCore
 /// once the budget has room.
 ///
 /// *Closing.* The end of a tunnel is reported to the registry, which closes both connections. Each writes the close frame
-/// and shuts down its socket's output. It drops input until the peer closes, so that no reset overtakes the close frame.
+/// and shuts down its socket's output; in early data, only after the handshake. It drops input until the peer closes, so
+/// that no reset overtakes the close frame.
 /// `limits.closeTimeout` bounds this wait.
 final class RelayConnection {
     enum Phase {
@@ -187,23 +188,28 @@ final class RelayConnection {
     private func readSocket() {
         switch phase {
         case .closed, .moving, .held: break
-        case .closing: dropInput()
+        case .closing:
+            if let tls, tls.isInEarlyData { receiveCiphertext(tls) } else { dropInput() }
         case .proxyHeader: receivePlaintext()
         // The peer has left in the middle of the handshake, without having read what it was sent.
         case .head where isTLSBlocked: close()
         case .head, .waiting, .listening, .paired:
             guard let tls else { return receivePlaintext() }
-            switch tls.receive(upTo: readSize) {
-            case .bytes: processCiphertext(tls)
-            case .nothing: break
-            case .end, .failed: close()
-            }
+            receiveCiphertext(tls)
+        }
+    }
+
+    private func receiveCiphertext(_ tls: TLSConnection) {
+        switch tls.receive(upTo: readSize) {
+        case .bytes: processCiphertext(tls)
+        case .nothing: break
+        case .end, .failed: close()
         }
     }
 
     /// Processes kept ciphertext, if there is any.
     func processKeptCiphertext() {
-        guard let tls, isReading else { return }
+        guard let tls, isReading || isClosingInEarlyData else { return }
         tls.restore()
         processCiphertext(tls)
     }
@@ -230,9 +236,12 @@ final class RelayConnection {
         defer { tls.keepRest() }
         do throws(ConnectionFailure) {
             if !tls.isEstablished {
-                let handshake = try tls.handshake()
-                isTLSBlocked = handshake == .needsOutput
-                guard handshake == .complete else { return }
+                if !tls.isInEarlyData {
+                    let handshake = try tls.handshake()
+                    isTLSBlocked = handshake == .needsOutput
+                }
+                if tls.isInEarlyData { try processEarlyData(tls) }
+                guard tls.isEstablished else { return }
             }
             while isReading {
                 switch try tls.read(into: roomForPlaintext()) {
@@ -247,7 +256,7 @@ final class RelayConnection {
     }
 
     /// Returns the part of the loop's plaintext buffer after the place of the held bytes.
-    private func roomForPlaintext() -> UnsafeMutableRawBufferPointer {
+    func roomForPlaintext() -> UnsafeMutableRawBufferPointer {
         let start = LoopBuffers.headroom + held.count
         loop.buffers.reservePlaintext(start + LoopBuffers.readSize)
         return UnsafeMutableRawBufferPointer(
@@ -256,7 +265,7 @@ final class RelayConnection {
     }
 
     /// Processes bytes that have been read to ``roomForPlaintext()``.
-    private func receive(_ count: Int) {
+    func receive(_ count: Int) {
         hasReceived = true
         let start = LoopBuffers.headroom + held.count
         if !held.isEmpty {

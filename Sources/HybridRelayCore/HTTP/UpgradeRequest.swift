@@ -68,6 +68,18 @@ public struct UpgradeRequest: Hashable, Sendable {
         return (payload, signal?.equalsIgnoringCase("true") == true)
     }
 
+    /// A Boolean value that indicates whether the request may be processed in TLS early data, which an attacker can repeat
+    /// (RFC 8470 §2).
+    ///
+    /// The phone refuses a repeated wake-up because of its nonce. A repeated request to join finds no tunnel that waits. If
+    /// it comes first, the attacker held back the phone's own one, and could have dropped it as well.
+    public var isSafeInEarlyData: Bool {
+        switch path {
+        case .contact, .connect: true
+        case .new, .listen: false
+        }
+    }
+
     /// Throws ``UpgradeRefusal/forbiddenOrigin`` if the request comes from a page of another host.
     public func checkOrigin() throws(UpgradeRefusal) {
         guard origin != .otherHost else { throw .forbiddenOrigin }

@@ -13,13 +13,14 @@ private import Glibc
 // - SSL_CTX_add1_chain_cert, SSL_CTX_check_private_key, SSL_CTX_free, SSL_CTX_new, SSL_CTX_set1_group_ids,
 //   SSL_CTX_set_alpn_select_cb, SSL_CTX_set_cipher_list, SSL_CTX_set_early_data_enabled,
 //   SSL_CTX_set_min_proto_version, SSL_CTX_set_mode, SSL_CTX_set_session_cache_mode, SSL_CTX_use_certificate,
-//   SSL_CTX_use_PrivateKey, SSL_do_handshake, SSL_free, SSL_get_error, SSL_new, SSL_read, SSL_set_accept_state,
-//   SSL_set_bio, SSL_set_shed_handshake_config, SSL_shutdown, SSL_write, TLS_server_method
+//   SSL_CTX_use_PrivateKey, SSL_do_handshake, SSL_free, SSL_get_error, SSL_in_init, SSL_new, SSL_read,
+//   SSL_set_accept_state, SSL_set_bio, SSL_set_shed_handshake_config, SSL_shutdown, SSL_write, TLS_server_method
 
 /// A certificate with its key and the relay's TLS settings, shared by all event loops.
 ///
-/// TLS 1.2 or later, HTTP/1.1 by ALPN, no client certificates, no renegotiation, no early data. Session tickets are
-/// encrypted with keys that BoringSSL creates and replaces every day or two. They exist only in memory.
+/// TLS 1.2 or later, HTTP/1.1 by ALPN, no client certificates, no renegotiation. Session tickets are encrypted with keys
+/// that BoringSSL creates and replaces every day or two. They exist only in memory. With a ticket, a client may send up to
+/// 14 KiB of early data (RFC 8446 §2.3), which an attacker can repeat. So the caller decides which requests it processes.
 public final class TLSServerContext: Sendable {
     /// The reason why a certificate and key cannot be used.
     enum SetupError: Error, Equatable {
@@ -48,7 +49,7 @@ public final class TLSServerContext: Sendable {
         else { throw .rejected(Self.lastError()) }
         SSL_CTX_set_mode(context, UInt32(SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER))
         SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF)
-        SSL_CTX_set_early_data_enabled(context, 0)
+        SSL_CTX_set_early_data_enabled(context, 1)
         SSL_CTX_set_alpn_select_cb(context, Self.selectHTTP, nil)
     }
 
@@ -191,6 +192,10 @@ final class TLSConnection {
     private var handshakeBytes = 0
     /// True if the handshake is complete.
     private(set) var isEstablished = false
+    /// True if early data was accepted and the client's last message of the handshake has not arrived.
+    ///
+    /// Bytes can be written, and only the owner of the session can read them. Those that are read may be a repetition.
+    private(set) var isInEarlyData = false
     /// True if the end of the socket's output follows the next writes at once.
     var isOutputLast = false
 
@@ -279,6 +284,8 @@ final class TLSConnection {
     /// The state of the handshake.
     enum Handshake {
         case complete
+        /// Early data can be read, and the response written.
+        case earlyData
         case needsInput
         /// The socket takes no more bytes.
         case needsOutput
@@ -288,8 +295,10 @@ final class TLSConnection {
     func handshake() throws(ConnectionFailure) -> Handshake {
         let result = SSL_do_handshake(session)
         if result == 1 {
-            isEstablished = true
-            return .complete
+            handshakeBytes = 0
+            isInEarlyData = SSL_in_init(session) == 1
+            isEstablished = !isInEarlyData
+            return isEstablished ? .complete : .earlyData
         }
         return try failure(result) == SSL_ERROR_WANT_WRITE ? .needsOutput : .needsInput
     }
@@ -299,6 +308,18 @@ final class TLSConnection {
         let result = SSL_read(session, target.baseAddress, CInt(clamping: target.count))
         if result > 0 { return .bytes(Int(result)) }
         return try failure(result) == SSL_ERROR_ZERO_RETURN ? .end : .nothing
+    }
+
+    /// Decrypts early data, or completes the handshake and decrypts what follows it.
+    func readEarlyData(into target: UnsafeMutableRawBufferPointer) throws(ConnectionFailure) -> Received {
+        let received = try read(into: target)
+        if SSL_in_init(session) == 0 {
+            (isInEarlyData, isEstablished) = (false, true)
+        } else if case .bytes = received {
+            // Data between the fragments of a message is an error, so BoringSSL keeps nothing.
+            handshakeBytes = 0
+        }
+        return received
     }
 
     /// Encrypts and writes at most one record.
@@ -312,7 +333,7 @@ final class TLSConnection {
         return 0
     }
 
-    /// Sends close_notify if the handshake is complete.
+    /// Sends close_notify if the handshake is complete; BoringSSL sends none in early data.
     ///
     /// - Returns: False if the socket did not take it, so that the call must be repeated.
     func sendCloseNotify() throws(ConnectionFailure) -> Bool {

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+
+// TLS 1.3 early data (RFC 8446 §2.3, RFC 8470).
+//
+// A client with a session ticket sends its request before the handshake is complete. An attacker can repeat it, but cannot
+// complete the handshake or read the response. So only requests that are safe to repeat are processed at once, and their
+// tunnels end unless the handshake is complete within the time of a request.
+extension RelayConnection {
+    /// Parses a request; `nil` if it must wait for the end of the handshake (RFC 8470 §3).
+    func request(parsing head: [UInt8]) throws(UpgradeRefusal) -> UpgradeRequest? {
+        guard let tls, tls.isInEarlyData else { return try UpgradeRequest(parsing: head) }
+        guard let request = try? UpgradeRequest(parsing: head), request.isSafeInEarlyData else { return nil }
+        return request
+    }
+
+    /// Processes early data up to the end of the handshake; while the connection closes, it is dropped.
+    func processEarlyData(_ tls: TLSConnection) throws(ConnectionFailure) {
+        while tls.isInEarlyData, isReading || isClosingInEarlyData {
+            let received = try tls.readEarlyData(into: roomForPlaintext())
+            if tls.isEstablished { completeHandshake(tls) }
+            switch received {
+            case .bytes(let count): receive(count)
+            // A request may have waited for the end of the handshake.
+            case .nothing:
+                if tls.isEstablished { receive(0) }
+                return
+            case .end: return close()
+            }
+        }
+    }
+
+    /// Continues without the restrictions of early data.
+    private func completeHandshake(_ tls: TLSConnection) {
+        neededBytes = 0
+        switch phase {
+        case .waiting, .paired: deadline = nil
+        case .closing:
+            tls.isOutputLast = true
+            writeOutput()
+        case .proxyHeader, .head, .moving, .held, .listening, .closed: break
+        }
+    }
+
+    /// True if the last bytes were written in early data, so that the output can end only after the handshake.
+    var isClosingInEarlyData: Bool {
+        guard case .closing = phase, let tls else { return false }
+        return tls.isInEarlyData
+    }
+
+    /// The time at which the handshake must be complete; `nil` if it is.
+    var handshakeDeadline: NIODeadline? { tls?.isInEarlyData == true ? loop.now + limits.headTime : nil }
+}
