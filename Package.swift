@@ -100,7 +100,7 @@ let systemLibraries: [Target] = [
     .systemLibrary(
         name: "CHybridOpenSSL",
         path: "Sources/CLibraries/CHybridOpenSSL",
-        pkgConfig: "libcrypto",
+        pkgConfig: "libssl",
         providers: [.apt(["libssl-dev"])]
     ),
     // Headers only; the libraries are loaded at run time.
@@ -295,6 +295,12 @@ let testTargets: [Target] = [
         path: "Tests/IntegrationTestSupport",
         swiftSettings: settings
     ),
+    .target(
+        name: "OpenSSLTestSupport",
+        dependencies: ["CHybridOpenSSL"],
+        path: "Tests/OpenSSLTestSupport",
+        swiftSettings: settings
+    ),
     tests("CBORTests", ["HybridCBOR", "TestSupport"]),
     tests("CTAPTests", ["HybridCTAP", "HybridCBOR", "TestSupport", crypto]),
     tests("CTAPHIDTests", ["HybridCTAPHID", "HybridCTAP", "TestSupport"]),
@@ -391,8 +397,9 @@ let testTargets: [Target] = [
     tests(
         "RelayCoreTests",
         [
-            "HybridThreads", "HybridRelayCore", "HybridCaBLE", "IntegrationTestSupport", "TestSupport", nio("NIOCore"),
-            nio("NIOPosix"), nio("NIOEmbedded"),
+            "HybridThreads", "HybridRelayCore", "HybridCaBLE", "IntegrationTestSupport", "OpenSSLTestSupport",
+            "TestSupport",
+            nio("NIOCore"), nio("NIOPosix"), nio("NIOEmbedded"),
             nio("NIOHTTP1"),
             nioSSL, logging,
         ]

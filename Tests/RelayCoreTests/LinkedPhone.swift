@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HybridCaBLE
+import NIOSSL
 import Testing
 
 @testable import HybridRelayCore
@@ -83,9 +84,10 @@ extension HandDrivenRelay {
     func challenged(
         _ phone: LinkedPhone,
         onLoop loop: Int = 0,
+        tls: NIOSSLContext? = nil,
         glued: [UInt8] = []
     ) throws -> (end: WireEnd, challenge: ListenChallenge) {
-        let end = try connect(onLoop: loop)
+        let end = try connect(onLoop: loop, tls: tls)
         try end.send(phone.listenRequest() + glued)
         try settle()
         let head = try #require(end.takeHead(), "the relay has responded")
@@ -99,8 +101,8 @@ extension HandDrivenRelay {
     }
 
     /// Connects a phone that listens.
-    func listener(_ phone: LinkedPhone, onLoop loop: Int = 0) throws -> WireEnd {
-        let (end, challenge) = try challenged(phone, onLoop: loop)
+    func listener(_ phone: LinkedPhone, onLoop loop: Int = 0, tls: NIOSSLContext? = nil) throws -> WireEnd {
+        let (end, challenge) = try challenged(phone, onLoop: loop, tls: tls)
         try end.send(phone.proof(of: challenge))
         try settle()
         #expect(try end.takeListenMessage() == .ok)

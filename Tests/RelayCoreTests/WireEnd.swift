@@ -85,6 +85,12 @@ final class WireEnd {
         return isBusy
     }
 
+    /// Returns the bytes that have arrived.
+    func takeReceived() -> [UInt8] {
+        defer { received = [] }
+        return received
+    }
+
     /// Closes the connection.
     func close() {
         (isReading, hasEnded) = (false, true)

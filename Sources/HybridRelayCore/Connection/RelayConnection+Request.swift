@@ -47,7 +47,8 @@ extension RelayConnection {
         do throws(UpgradeRefusal) {
             guard let length = try head.length(of: all.bytes) else { return hold(all.bytes, until: 0) }
             guard let request = try request(parsing: Array(copying: all.bytes.extracting(0..<length))) else {
-                // Not parsed again for each piece of early data.
+                // Not parsed again for each piece of early data, but once from its beginning.
+                head = RequestHeadReader(maximumLength: limits.headBytes)
                 return hold(all.bytes, until: .max)
             }
             guard var connection = admitted else { return close() }
