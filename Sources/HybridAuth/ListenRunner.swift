@@ -35,7 +35,10 @@ struct ListenRunner: Sendable {
     init(_ options: LinkRelayOptions, idleTime: Duration, _ settings: Configuration) throws {
         (self.settings, self.idleTime) = (settings, idleTime)
         store = try PhoneLinkStore(path: PhoneLinkStore.defaultPath(ProcessEnvironment.variables))
-        network = try options.configuration(settings)
+        var network = try options.configuration(settings)
+        // A connection that waits gets a session, with which the connection for a request needs a round trip less.
+        network.sessions = TLSSessions()
+        self.network = network
         adapter = options.network.adapter
         relyingParties = try settings.value(AuthSettings.localServices) ? Set(RelyingPartyID.Kind.allCases) : [.domain]
         vault = try settings.value(AuthSettings.vault)

@@ -145,7 +145,9 @@ package struct ClientRun: Sendable {
             return try await withSession { try await $0.perform(request, for: adapted, events: display.show) }
         }
         return try await phones.perform(show: display.show, failed: display.show) { link, events in
-            try await withSession { try await $0.contact(link, request, for: adapted, events: events) }
+            try await withSession(phones.tlsSessions) {
+                try await $0.contact(link, request, for: adapted, events: events)
+            }
         } code: { events in
             // BlueZ permits one scan for each connection to the bus.
             try await withSession(warns: false) { try await $0.perform(request, for: adapted, events: events) }
@@ -153,10 +155,13 @@ package struct ClientRun: Sendable {
     }
 
     private func withSession<Answer: Sendable>(
+        _ tlsSessions: TLSSessions? = nil,
         warns: Bool = true,
         _ body: @Sendable (ClientSession) async throws -> Answer
     ) async throws -> Answer {
-        try await withRadio(warns: warns) { radio in
+        var network = network
+        network.sessions = tlsSessions
+        return try await withRadio(warns: warns) { [network] radio in
             try await body(
                 ClientSession(
                     radio: radio,

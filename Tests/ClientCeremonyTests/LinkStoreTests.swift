@@ -12,6 +12,7 @@ import TestSupport
 import Testing
 
 @testable import HybridClientCeremony
+@testable import HybridDataChannel
 
 /// A store in a temporary folder, and the sentences about skipped files.
 struct TestStore {
@@ -173,6 +174,24 @@ struct LinkStoreTests {
             #expect(try test.store.links(to: "Renamed").map(\.id) == [older.id])
             #expect(try test.store.remove(older))
             #expect(try !test.store.remove(older) && test.store.links().count == 2)
+        }
+    }
+
+    @Test("The last link of a relay takes the TLS sessions with it, an earlier one does not")
+    func tlsSessions() async throws {
+        try await TestFolder.with { folder in
+            let test = TestStore(in: folder)
+            let (first, last) = (try TestStore.link(), try TestStore.link())
+            for link in [first, last] { try test.store.save(link) }
+            let key = TLSSessions.Key(host: first.domain.host, anchors: [])
+            let session = try #require([UInt8](1...100).withUnsafeBytes(TLSSession.init(bytes:)))
+            test.store.tlsSessions.put(session, for: key)
+            #expect(try test.store.remove(first))
+            let kept = try #require(test.store.tlsSessions.take(key))
+            test.store.tlsSessions.put(kept, for: key)
+            #expect(try test.store.remove(last))
+            #expect(test.store.tlsSessions.take(key) == nil)
+            #expect(TestFile.contents(below: test.path).isEmpty)
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NIOCore
+import NIOSSL
 import OpenSSLTestSupport
 import Testing
 
@@ -53,6 +54,20 @@ final class ResumingEnd {
 }
 
 extension HandDrivenRelay {
+    /// Runs `body` with a relay over TLS, on one thread, the TLS of clients, and a ticket.
+    static func run(
+        loops: Int = 1,
+        connections: Int = 100,
+        _ body: (HandDrivenRelay, NIOSSLContext, OpenSSLClient.Ticket) throws -> Void
+    ) async throws {
+        let files = try await CertificateFiles()
+        let relay = try HandDrivenRelay(loops: loops, transport: try files.relayTransport()) {
+            $0.headTime = .seconds(5)
+            $0.connections = connections
+        }
+        try body(relay, try files.clientContext(), try relay.ticket())
+    }
+
     /// Returns a ticket of a connection that sends no request.
     func ticket(onLoop loop: Int = 0) throws -> OpenSSLClient.Ticket {
         let end = try ResumingEnd(try connect(onLoop: loop), resuming: nil)

@@ -3,6 +3,7 @@
 internal import Crypto
 internal import Glibc
 package import HybridCommandSupport
+package import HybridDataChannel
 internal import HybridPrimitives
 package import HybridSession
 
@@ -15,6 +16,8 @@ package struct LinkStore: Sendable {
     package static let maximumCount = 32
     private static let maximumFileSize = 16 * 1024
     private static let suffix = ".cbor"
+    /// The end of the names of files that ``tlsSessions`` creates.
+    private static let sessionSuffix = ".tls"
 
     private let path: String
     private let warn: @Sendable (String) -> Void
@@ -28,6 +31,9 @@ package struct LinkStore: Sendable {
         self.path = path
         self.warn = warn
     }
+
+    /// The TLS sessions with the relays of the links, in files of the same folder.
+    package var tlsSessions: TLSSessions { TLSSessions(folder: path) }
 
     /// Creates the store of this user, `hybrid/links` in the user's XDG state directory.
     ///
@@ -46,6 +52,10 @@ package struct LinkStore: Sendable {
     /// - Throws: ``CommandFailure`` if the folder is accessible to other users or can't be read.
     package func links() throws(CommandFailure) -> [StoredLink] {
         guard let folder = try existingFolder() else { return [] }
+        return try links(in: folder)
+    }
+
+    private func links(in folder: StateFolder) throws(CommandFailure) -> [StoredLink] {
         var links: [StoredLink] = []
         for name in try folder.names(endingIn: Self.suffix) {
             do throws(CommandFailure) {
@@ -104,6 +114,8 @@ package struct LinkStore: Sendable {
 
     /// Removes a link, unless the phone was linked again meanwhile.
     ///
+    /// Unless another link has the same relay, TLS sessions are removed, too. Those of other relays save a round trip only.
+    ///
     /// - Returns: False if another process has removed or replaced the link.
     @discardableResult
     package func remove(_ link: StoredLink) throws(CommandFailure) -> Bool {
@@ -113,6 +125,9 @@ package struct LinkStore: Sendable {
                 return false
             }
             try folder.remove(Self.fileName(link))
+            if try !links(in: folder).contains(where: { $0.domain == link.domain }) {
+                for name in try folder.names(endingIn: Self.sessionSuffix) { try folder.remove(name) }
+            }
             return true
         }
     }

@@ -2,6 +2,7 @@
 
 internal import HybridCTAP
 internal import HybridCommandSupport
+internal import HybridDataChannel
 internal import HybridPrimitives
 package import HybridSession
 package import HybridThreads
@@ -37,6 +38,9 @@ package struct LinkedPhones: Sendable {
         self.codeDelay = codeDelay
         self.isCodeRequested = isCodeRequested
     }
+
+    /// The TLS sessions with the relays of the links.
+    var tlsSessions: TLSSessions { store.tlsSessions }
 
     /// Returns the links that are contacted if the user names none: those with the name of the last used one.
     ///

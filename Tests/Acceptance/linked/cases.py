@@ -19,10 +19,33 @@ def pair(env):
     """hybrid-client and hybrid-auth: a link, then three sign-ins without a code, each with a notification."""
     client, phone = OurClient(env), env.phone
     credential = env.register(client, phone)
-    client.link(phone, credential)
+    name = client.link(phone, credential)
+    must(client.sessions() == [], f"expected no TLS session before a contact; found {client.sessions()}")
     phone.listening()
     _three_sign_ins(env, client, credential)
-    return f"{len(client.phones())} phone"
+    must(client.sessions() == ["600"], f"expected one TLS session for the user only; found {client.sessions()}")
+    note = f"{len(client.phones())} phone"
+    client.forget(name)
+    must(client.sessions() == [], f"expected no TLS session without a link; found {client.sessions()}")
+    return note
+
+
+def restarted(env):
+    """The relay loses the keys of its TLS tickets: both devices send their requests again, and nobody notices."""
+    client, phone = OurClient(env), env.phone
+    credential = env.register(client, phone)
+    client.link(phone, credential)
+    phone.listening()
+    client.sign_in(credential)
+    phone.heard(f'answered the request of "{phone.label}"')
+    connections = phone.listener.said().count(f'"{phone.label}" can wake this device')
+    env.waiting.forget(env.relay.program)
+    must(not env.relay.stop(), "expected the relay to end")
+    env.relay.start()
+    phone.heard(f'"{phone.label}" can wake this device', connections + 1)
+    for count in (2, 3):
+        client.sign_in(credential)
+        phone.heard(f'answered the request of "{phone.label}"', count)
 
 
 def python_client(env):
@@ -246,7 +269,7 @@ def observed(env):
 
 
 CASES = {
-    "pair": pair, "python-client": python_client, "python-phone": python_phone,
+    "pair": pair, "restarted": restarted, "python-client": python_client, "python-phone": python_phone,
     "not-listening": not_listening, "relay-unreachable": relay_unreachable, "revoked": revoked, "forgotten": forgotten,
     "unproved-410": unproved_410, "declined": declined, "no-tap": no_tap, "unknown-phone": unknown_phone,
     "wrong-update": wrong_update, "stranger": stranger,

@@ -186,6 +186,13 @@ class OurClient:
         said = brief([str(self._env.programs.client), "phones", "list", "--json"], environment=self._environment())
         return [json.loads(line) for line in said.stdout.splitlines()]
 
+    def forget(self, name):
+        brief([str(self._env.programs.client), "phones", "forget", name], environment=self._environment())
+
+    def sessions(self):
+        """Returns the modes of the files of TLS sessions."""
+        return [f"{file.stat().st_mode & 0o777:o}" for file in (self._state / "hybrid" / "links").glob("*.tls")]
+
     def link(self, phone, credential, port=None):
         """Links a phone in a sign-in with a code; returns its name."""
         options = self._env.request(credential)
