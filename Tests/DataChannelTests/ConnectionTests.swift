@@ -4,7 +4,6 @@ import Foundation
 import HybridCaBLE
 import NIOCore
 import NIOPosix
-import NIOSSL
 import Testing
 
 @testable import HybridDataChannel
@@ -40,19 +39,15 @@ struct ConnectionTests {
         ] as [(TestCertificates.Identity, TunnelError)]
     )
     func dates(identity: TestCertificates.Identity, expected: TunnelError) async throws {
-        let tls = try await TestCertificates.context(identity)
-        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls))
-                }
-            }
-            .bind(host: "127.0.0.1", port: 0).get()
-        let endpoint = try await ScriptedRelay.endpoint(port: try #require(listener.localAddress?.port))
-        let refusal = await Client.refusal(at: endpoint)
+        // The script serves one connection: no second one is needed.
+        let (said, refusal) = try await ScriptedRelay.run(identity) {
+            await $0.readToEnd()
+        } client: {
+            await Client.refusal(at: $0)
+        }
         #expect(refusal?.bare == expected)
         #expect("\(refusal as Any)".contains("(by --connect-to 127.0.0.1:"), "the override is named")
-        try await listener.close()
+        #expect(said == [])
     }
 
     @Test("A certificate for another host ends TLS before data is sent")

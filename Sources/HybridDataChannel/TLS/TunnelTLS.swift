@@ -14,21 +14,29 @@ package struct TunnelTLS: Sendable {
     /// - Throws: ``TunnelError/trustAnchorsUnusable(_:)``.
     package init(trustedCertificates path: String?) throws(TunnelError) {
         guard let path else {
-            guard let context = try? TLSClientContext(.system(SystemAnchors())) else {
-                throw .trustAnchorsUnusable("the system's list")
-            }
-            (self.context, anchors) = (context, [])
+            try self.init(system: SystemAnchors())
             return
         }
-        (context, anchors) = try TrustAnchors.context(path)
+        let (context, digest) = try TrustAnchors.context(path)
+        self.init(context, anchors: digest)
     }
 
-    private init(_ context: TLSClientContext) { (self.context, anchors) = (context, nil) }
+    /// Creates the TLS of a relay whose certificate an authority of the system has issued.
+    init(system: SystemAnchors) throws(TunnelError) {
+        guard let context = try? TLSClientContext(.system(system)) else {
+            throw .trustAnchorsUnusable("the system's list")
+        }
+        self.init(context, anchors: [])
+    }
+
+    private init(_ context: TLSClientContext, anchors: [UInt8]?) {
+        (self.context, self.anchors) = (context, anchors)
+    }
 
     /// Returns TLS 1.0 or later that accepts any certificate, to inspect a server; no secret may be sent over it.
     package static func unverified() throws(TunnelError) -> TunnelTLS {
         guard let context = try? TLSClientContext(.anything) else { throw .tlsFailed("out of memory") }
-        return TunnelTLS(context)
+        return TunnelTLS(context, anchors: nil)
     }
 
     /// Creates the handler of one connection to `host`, a name or an address literal.
