@@ -18,12 +18,14 @@ final class TLSConnection {
 
     enum Handshake {
         case complete
+        case earlyData
         case needsInput
         case needsOutput
     }
 
     let heldBytes = 0
     let isEstablished = false
+    let isInEarlyData = false
     var isOutputLast = false
 
     init(_ context: TLSServerContext, descriptor: CInt, buffers: LoopBuffers) throws(ConnectionFailure) {
@@ -37,6 +39,7 @@ final class TLSConnection {
     func keepRest() {}
     func handshake() throws(ConnectionFailure) -> Handshake { throw .tls }
     func read(into target: UnsafeMutableRawBufferPointer) throws(ConnectionFailure) -> Received { throw .tls }
+    func readEarlyData(into target: UnsafeMutableRawBufferPointer) throws(ConnectionFailure) -> Received { throw .tls }
     func write(_ bytes: UnsafeRawBufferPointer) throws(ConnectionFailure) -> Int { throw .tls }
     func sendCloseNotify() throws(ConnectionFailure) -> Bool { throw .tls }
 }
