@@ -13,6 +13,8 @@ final class WireEnd {
     let tls: TLSClientEngine?
     /// The relay's end of a socket pair, which a test may inspect while the relay has it open.
     private let far: CInt
+    /// The number of that end, which tells it from a later socket with the same descriptor.
+    private let farNumber: ino_t?
     /// True if input is read when the relay's loops run.
     var isReading = true
     private(set) var received: [UInt8] = []
@@ -24,6 +26,7 @@ final class WireEnd {
     init(_ socket: BlockingSocket, tls: NIOSSLContext? = nil, far: CInt = -1) throws {
         self.socket = socket
         self.far = far
+        farNumber = Self.number(far)
         self.tls = try tls.map { try TLSClientEngine($0) }
     }
 
@@ -71,7 +74,9 @@ final class WireEnd {
         }
         while isReading, !hasEnded {
             do {
-                guard let bytes = try socket.receiveSome() else { break }
+                // A child process of another test may still have a copy of the descriptor that the relay has closed.
+                let bytes = farNumber == Self.number(far) ? try socket.receiveSome() : try socket.receive()
+                guard let bytes else { break }
                 take(bytes)
             } catch let error as BlockingSocket.Failed where error.number == ECONNRESET {
                 (hasEnded, wasReset) = (true, true)
@@ -95,6 +100,11 @@ final class WireEnd {
     func close() {
         (isReading, hasEnded) = (false, true)
         socket.close()
+    }
+
+    private static func number(_ descriptor: CInt) -> ino_t? {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 ? status.st_ino : nil
     }
 
     private func take(_ bytes: [UInt8]) {

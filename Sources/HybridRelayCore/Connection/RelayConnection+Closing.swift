@@ -73,7 +73,7 @@ extension RelayConnection {
             checkKeepalive()
             checkSeal()
         }
-        // What a request that was held had received with it.
+        // These bytes arrived together with a request that was held.
         if isClosingInEarlyData { processKeptCiphertext() }
         if isOpen, held.count > heldPayload + FrameHeader.maximumLength { forwardHeldFrame() }
         // Another connection may have released bytes of the common budget, so this may resume reading.
