@@ -90,6 +90,9 @@ package final class OpenSSLClient {
     /// The session of the latest ticket.
     package var ticket: Ticket? { SSL_get1_session(tls).map { Ticket($0) } }
 
+    /// Pads each record from now on to the maximum length.
+    package func padRecords() { _ = SSL_set_block_padding(tls, 1 << 14) }
+
     /// Returns the first flight, or more of it, with early data.
     package func early(_ bytes: [UInt8]) throws -> [UInt8] {
         var written = 0

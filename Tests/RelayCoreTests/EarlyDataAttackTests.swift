@@ -11,7 +11,7 @@ struct EarlyDataAttackTests {
     /// A record that is not the end of the handshake.
     private static let forgedFinished = [0x17, 3, 3, 0, 40] + [UInt8](repeating: 7, count: 40)
 
-    @Test("that an attacker repeats finds no tunnel, and harms none")
+    @Test("that is replayed later finds no tunnel, and harms none")
     func repeatedLater() async throws {
         try await HandDrivenRelay.run { relay, tls, ticket in
             let (phone, routing) = try relay.phone(tls: tls)
@@ -72,20 +72,48 @@ struct EarlyDataAttackTests {
         }
     }
 
-    @Test("that contacts a phone, repeated, is one wake-up, whose tunnel ends within seconds")
-    func repeatedContact() async throws {
+    @Test("that contacts a phone: a replay waits for the end of its handshake, and uses up no limit")
+    func replayedContact() async throws {
+        try await HandDrivenRelay.run { relay, tls, ticket in
+            let phone = LinkedPhone()
+            let listener = try relay.listener(phone, tls: tls)
+            let client = try ResumingEnd(try relay.connect(), resuming: ticket)
+            let flight = try client.tls.early(phone.contactRequest())
+            try client.wire.socket.send(flight)
+            try relay.settle()
+            _ = try listener.takeWakeUp()
+            let copies = try (0..<5).map { _ in try relay.connect() }
+            for copy in copies { try copy.socket.send(flight) }
+            try client.finish()
+            try relay.settle()
+            try relay.advance(by: .seconds(6))
+            try relay.advance(by: .seconds(1))
+            #expect(copies.allSatisfy(\.hasEnded) && !client.wire.hasEnded)
+            #expect(try listener.takeListenMessage() == nil)
+            let next = try relay.resuming(ticket, early: phone.contactRequest(payload: "A1b3"))
+            #expect(try next.takeHead()?.hasPrefix("HTTP/1.1 101 ") == true)
+            try relay.expectEmpty(afterClosing: copies + [listener, client.wire, next.wire])
+        }
+    }
+
+    @Test("that contacts a phone: after a replay, the original is processed at the end of its handshake")
+    func replayedContactBefore() async throws {
         try await HandDrivenRelay.run { relay, tls, ticket in
             let phone = LinkedPhone()
             let listener = try relay.listener(phone, tls: tls)
             let client = try ResumingEnd(try relay.connect(), resuming: ticket)
             let flight = try client.tls.early(phone.contactRequest())
             let copy = try relay.connect()
-            for end in [client.wire, copy] { try end.socket.send(flight) }
-            try relay.settle()
-            let (own, other) = (try listener.takeWakeUp(), try listener.takeWakeUp())
-            #expect(own.payload == other.payload && own.tunnel != other.tunnel)
+            for end in [copy, client.wire] {
+                try end.socket.send(flight)
+                try relay.settle()
+            }
+            let other = try listener.takeWakeUp()
+            #expect(try listener.takeListenMessage() == nil)
             try client.finish()
             try relay.settle()
+            let own = try listener.takeWakeUp()
+            #expect(own.payload == other.payload && own.tunnel != other.tunnel)
             try relay.advance(by: .seconds(6))
             #expect(copy.hasEnded && !client.wire.hasEnded)
             #expect(relay.context.registry.counts.open == 1)
@@ -110,11 +138,32 @@ struct EarlyDataAttackTests {
                 // The relay may have closed the connection.
                 _ = try? end.wire.socket.send(records)
                 try relay.settle()
-                #expect(relay.heldBytes < (joins ? 1000 : 40_000))
+                // The ClientHello of a client that has joined, and what waits of another one.
+                #expect(relay.heldBytes < (joins ? 4_000 : 40_000))
             }
             #expect(end.wire.hasEnded)
             #expect(phone.takeFrames().last?.closeCode == (joins ? 1001 : nil))
             try relay.expectEmpty(afterClosing: [phone, end.wire])
+        }
+    }
+
+    @Test("after a refusal is read up to a limit, which counts padding")
+    func padded() async throws {
+        try await HandDrivenRelay.run { relay, _, ticket in
+            let end = try relay.resuming(ticket, early: WireEnd.request(routing: "ffffff"))
+            end.tls.padRecords()
+            var sent = 0
+            while !end.wire.hasEnded, sent < 1 << 20 {
+                let record = try end.tls.early([1])
+                #expect(record.count > 1 << 14)
+                // The relay may have closed the connection.
+                _ = try? end.wire.socket.send(record)
+                sent += record.count
+                try relay.settle()
+                #expect(relay.heldBytes < 40_000)
+            }
+            #expect(sent > 200_000 && sent < 300_000)
+            try relay.expectEmpty(afterClosing: [end.wire])
         }
     }
 

@@ -118,7 +118,7 @@ struct EarlyDataTests {
     func heldContact() async throws {
         try await HandDrivenRelay.run { relay, tls, ticket in
             let phone = LinkedPhone()
-            let ends = try (0..<2).map { _ in try relay.resuming(ticket, early: phone.contactRequest()) }
+            let ends = try (0..<2).map { try relay.resuming(ticket, early: phone.contactRequest(payload: "A1b\($0)")) }
             for end in ends { #expect(try end.takeHead() == nil) }
             try ends[0].finish(Wire.frame([1]))
             try relay.settle()

@@ -37,13 +37,13 @@ struct PushTests {
         }
 
         /// Connects a client that contacts a push contact ID.
-        func contact(_ contact: ContactID) throws -> WireEnd {
+        func contact(_ contact: ContactID, glued: [UInt8] = []) throws -> WireEnd {
             let end = try relay.connect()
             try end.send(
                 UpgradeRequestTests.head(
                     ["GET": "GET /cable/contact/\(contact.base64URL) HTTP/1.1"],
                     adding: ["x-cable-client-payload: A1b2", "X-caBLE-Signal-Connection: true"]
-                )
+                ) + glued
             )
             try relay.settle()
             return end
@@ -117,11 +117,11 @@ struct PushTests {
     func joinsEarly() async throws {
         for late in [PushResponse.status(201), .status(410), .failed] {
             let environment = try Environment()
-            let client = try environment.contact(try environment.contactID())
+            let client = try environment.contact(try environment.contactID(), glued: Wire.frame([7]))
             let request = try await environment.transport.request(0)
             let (routing, tunnel) = try Self.wake(request, environment)
             let (phone, response) = try environment.relay.client(routing, tunnel: tunnel)
-            #expect(response.hasPrefix("HTTP/1.1 101 "))
+            #expect(response.hasPrefix("HTTP/1.1 101 ") && phone.takeFrames().map(\.payload) == [[7]])
             #expect(try #require(client.takeHead()).hasPrefix("HTTP/1.1 101 "))
             // The answer arrives on another thread; this is the same call, at a known time.
             let key = TunnelKey(

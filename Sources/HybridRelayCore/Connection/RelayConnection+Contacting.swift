@@ -15,7 +15,7 @@ extension RelayConnection {
         guard case .held = phase, let contactRequest else { return }
         phase = .waiting
         // The end of the handshake may have arrived long ago, but the socket was not read.
-        deadline = handshakeDeadline
+        startHandshakeDeadline()
         keepalive = KeepaliveState(since: loop.now)
         write(contactRequest.request.response(routing: nil))
     }
@@ -24,6 +24,8 @@ extension RelayConnection {
     ///
     /// The frame precedes everything from the phone, and does not count as data of the tunnel.
     func announcePhone() {
+        // The loop's buffers may be in use, so what the client has sent since its request is processed later.
+        if case .held = phase, let id { loop.mailbox.post(.contact(id, .accept)) }
         respondToContact()
         guard case .waiting = phase, let contactRequest else { return }
         self.contactRequest = nil

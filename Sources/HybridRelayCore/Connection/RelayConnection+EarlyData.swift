@@ -4,15 +4,15 @@ internal import NIOCore
 
 // TLS 1.3 early data (RFC 8446 §2.3, RFC 8470).
 //
-// A client with a session ticket sends its request before the handshake is complete. An attacker can repeat it, but cannot
-// complete the handshake or read the response. So only requests that are safe to repeat are processed at once, and their
+// A client with a session ticket sends its request before the handshake is complete. An attacker can replay it, but cannot
+// complete the handshake or read the response. So only requests whose replay is harmless are processed at once, and their
 // tunnels end unless the handshake is complete within the time of a request.
 extension RelayConnection {
     /// Parses a request; `nil` if it must wait for the end of the handshake (RFC 8470 §3).
     func request(parsing head: [UInt8]) throws(UpgradeRefusal) -> UpgradeRequest? {
         guard let tls, tls.isInEarlyData else { return try UpgradeRequest(parsing: head) }
         guard let request = try? UpgradeRequest(parsing: head), request.isSafeInEarlyData else { return nil }
-        return request
+        return loop.context.registry.isReplay(request) ? nil : request
     }
 
     /// Processes early data up to the end of the handshake; while the connection closes, it is dropped.
@@ -33,6 +33,7 @@ extension RelayConnection {
 
     /// Continues without the restrictions of early data.
     private func completeHandshake(_ tls: TLSConnection) {
+        // A request that waits for the end of the handshake is parsed now.
         neededBytes = 0
         switch phase {
         case .waiting, .paired: deadline = nil
@@ -49,6 +50,6 @@ extension RelayConnection {
         return tls.isInEarlyData
     }
 
-    /// The time at which the handshake must be complete; `nil` if it is.
-    var handshakeDeadline: NIODeadline? { tls?.isInEarlyData == true ? loop.now + limits.headTime : nil }
+    /// Limits the time until the handshake is complete, after the response; without early data, there is no limit.
+    func startHandshakeDeadline() { deadline = tls?.isInEarlyData == true ? loop.now + limits.headTime : nil }
 }

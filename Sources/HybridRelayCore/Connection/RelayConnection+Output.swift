@@ -83,7 +83,7 @@ extension RelayConnection {
         loop.checkSoon(self)
         (held, earlyFrames, pendingPong) = ([], [], nil)
         isOutputLast = true
-        tls?.isOutputLast = !isClosingInEarlyData
+        if let tls { tls.isOutputLast = !tls.isInEarlyData }
         write(lastBytes)
         if case .closing = phase, pendingOutput == 0 { shutDownOutput() }
         update()

@@ -82,7 +82,7 @@ extension RelayConnection {
             guard let waiting = loop.connection(waiting) else { return close() }
             tunnel = (key, side)
             phase = .paired(waiting)
-            deadline = handshakeDeadline
+            startHandshakeDeadline()
             write(request.response(routing: nil))
             waiting.pair(with: self)
         case .held(let key, let instructions):
@@ -118,7 +118,7 @@ extension RelayConnection {
         update()
     }
 
-    /// Processes the frames and the ciphertext that were received before a move.
+    /// Processes the frames and the ciphertext that were received before a move, or with a request that was held.
     func processHeld() {
         if isOpen, !held.isEmpty {
             let end = LoopBuffers.headroom + held.count
@@ -144,13 +144,17 @@ extension RelayConnection {
     /// Reads and drops input; after a refusal, only a limited amount.
     func dropInput() {
         switch Socket.receive(descriptor, into: loop.buffers.ciphertext) {
-        case .bytes(let count):
-            guard let rest = remainingDrop else { return }
-            remainingDrop = rest - count
-            if count >= rest { close() }
+        case .bytes(let count): if !mayReceive(count) { close() }
         case .nothing: break
         case .end, .failed: close()
         }
+    }
+
+    /// Counts received bytes; returns false if they are too many after a refusal.
+    func mayReceive(_ count: Int) -> Bool {
+        guard let rest = remainingDrop else { return true }
+        remainingDrop = rest - count
+        return count < rest
     }
 }
 

@@ -20,8 +20,7 @@ internal import NIOCore
 ///
 /// *Closing.* The end of a tunnel is reported to the registry, which closes both connections. Each writes the close frame
 /// and shuts down its socket's output; in early data, only after the handshake. It drops input until the peer closes, so
-/// that no reset overtakes the close frame.
-/// `limits.closeTimeout` bounds this wait.
+/// that no reset overtakes the close frame. `limits.closeTimeout` bounds this wait.
 final class RelayConnection {
     enum Phase {
         /// A load balancer's connection whose PROXY header is incomplete.
@@ -41,6 +40,8 @@ final class RelayConnection {
         /// The close frame or refusal has been written, and input is dropped.
         case closing
         case closed
+
+        var isHead: Bool { if case .head = self { true } else { false } }
     }
 
     let descriptor: CInt
@@ -189,7 +190,8 @@ final class RelayConnection {
         switch phase {
         case .closed, .moving, .held: break
         case .closing:
-            if let tls, tls.isInEarlyData { receiveCiphertext(tls) } else { dropInput() }
+            guard let tls, tls.isInEarlyData else { return dropInput() }
+            receiveCiphertext(tls)
         case .proxyHeader: receivePlaintext()
         // The peer has left in the middle of the handshake, without having read what it was sent.
         case .head where isTLSBlocked: close()
@@ -201,7 +203,7 @@ final class RelayConnection {
 
     private func receiveCiphertext(_ tls: TLSConnection) {
         switch tls.receive(upTo: readSize) {
-        case .bytes: processCiphertext(tls)
+        case .bytes(let count): if mayReceive(count) { processCiphertext(tls) } else { close() }
         case .nothing: break
         case .end, .failed: close()
         }
@@ -236,10 +238,7 @@ final class RelayConnection {
         defer { tls.keepRest() }
         do throws(ConnectionFailure) {
             if !tls.isEstablished {
-                if !tls.isInEarlyData {
-                    let handshake = try tls.handshake()
-                    isTLSBlocked = handshake == .needsOutput
-                }
+                if !tls.isInEarlyData { isTLSBlocked = try tls.handshake() }
                 if tls.isInEarlyData { try processEarlyData(tls) }
                 guard tls.isEstablished else { return }
             }
@@ -271,7 +270,8 @@ final class RelayConnection {
         if !held.isEmpty {
             let new = UnsafeRawBufferPointer(rebasing: loop.buffers.plaintext[start..<(start + count)])
             // Something of many bytes that arrives in small pieces is not copied back and forth for each of them.
-            let needed = min(neededBytes, heldPayload + FrameHeader.maximumLength)
+            // Under memory pressure, a frame is forwarded earlier. A request is not parsed earlier.
+            let needed = phase.isHead ? neededBytes : min(neededBytes, heldPayload + FrameHeader.maximumLength)
             guard held.count + count >= needed else { return held.append(contentsOf: new) }
         }
         let end = start + count
@@ -338,6 +338,8 @@ final class RelayConnection {
         if isTLSBlocked { return true }
         if case .held = phase { return true }
         guard !hasPeerFinished || !hasMemory else { return false }
+        // The rest of a handshake is short, and it has a deadline.
+        if tls?.isInEarlyData == true { return isWaitingForMemory }
         switch phase {
         case .waiting where earlyFrames.count >= limits.earlyBytes: return true
         case .waiting where !earlyFrames.isEmpty && !hasMemory: return true

@@ -52,6 +52,14 @@ extension TunnelRegistry {
         }
     }
 
+    /// True if a client has contacted the same phone with the same payload before, as in a replay of early data.
+    func isReplay(_ request: UpgradeRequest) -> Bool {
+        guard case .contact(let contact) = request.path, let digest = ContactDigest(contact),
+            let payload = request.payload
+        else { return false }
+        return state.withLock { $0.contacts.hasReceived(payload, for: digest) }
+    }
+
     /// Accepts the client of a wake-up that a push server has accepted, or ends its tunnel otherwise.
     ///
     /// A tunnel that the phone has joined meanwhile goes on, whatever the push server answers. Called on any thread, so

@@ -68,11 +68,11 @@ public struct UpgradeRequest: Hashable, Sendable {
         return (payload, signal?.equalsIgnoringCase("true") == true)
     }
 
-    /// A Boolean value that indicates whether the request may be processed in TLS early data, which an attacker can repeat
+    /// A Boolean value that indicates whether the request may be processed in TLS early data, which an attacker can replay
     /// (RFC 8470 §2).
     ///
-    /// The phone refuses a repeated wake-up because of its nonce. A repeated request to join finds no tunnel that waits. If
-    /// it comes first, the attacker held back the phone's own one, and could have dropped it as well.
+    /// The phone refuses a replayed wake-up because of its nonce. A replayed request to join finds no tunnel that waits. If
+    /// it arrives first, it takes the phone's place for a few seconds, and the sign-in fails.
     public var isSafeInEarlyData: Bool {
         switch path {
         case .contact, .connect: true

@@ -19,8 +19,9 @@ private import Glibc
 /// A certificate with its key and the relay's TLS settings, shared by all event loops.
 ///
 /// TLS 1.2 or later, HTTP/1.1 by ALPN, no client certificates, no renegotiation. Session tickets are encrypted with keys
-/// that BoringSSL creates and replaces every day or two. They exist only in memory. With a ticket, a client may send up to
-/// 14 KiB of early data (RFC 8446 §2.3), which an attacker can repeat. So the caller decides which requests it processes.
+/// that BoringSSL replaces after two days and deletes after four, both when a ticket is next used. They exist only in
+/// memory. With a ticket, a client may send up to 14 KiB of early data (RFC 8446 §2.3), which an attacker can replay. So the
+/// caller decides which requests it processes.
 public final class TLSServerContext: Sendable {
     /// The reason why a certificate and key cannot be used.
     enum SetupError: Error, Equatable {
@@ -188,13 +189,15 @@ final class TLSConnection {
     private var inputEnd = 0
     /// Ciphertext that could not be read yet.
     private var kept: [UInt8] = []
-    /// Number of bytes read before the end of the handshake, which BoringSSL may keep: incomplete messages of 16 KiB.
+    /// Number of bytes read before the end of the handshake, of which BoringSSL may keep ``maximumHandshakeBytes``.
     private var handshakeBytes = 0
+    /// Number of these bytes that precede early data; BoringSSL keeps the ClientHello up to the end of the handshake.
+    private var helloBytes = 0
     /// True if the handshake is complete.
     private(set) var isEstablished = false
     /// True if early data was accepted and the client's last message of the handshake has not arrived.
     ///
-    /// Bytes can be written, and only the owner of the session can read them. Those that are read may be a repetition.
+    /// Bytes can be written, and only the owner of the session can read them. Bytes that are read may be a replay.
     private(set) var isInEarlyData = false
     /// True if the end of the socket's output follows the next writes at once.
     var isOutputLast = false
@@ -224,14 +227,17 @@ final class TLSConnection {
     deinit { SSL_free(session) }
 
     /// Amount of memory for ciphertext that could not be read yet and for the handshake's messages, in bytes.
-    var heldBytes: Int { kept.capacity + (isEstablished ? 0 : handshakeBytes) }
+    var heldBytes: Int { kept.capacity + (isEstablished ? 0 : min(handshakeBytes, Self.maximumHandshakeBytes)) }
+
+    /// Size of BoringSSL's buffer for the longest message of a handshake, in bytes; the rest of the input is padding.
+    private static let maximumHandshakeBytes = 22 << 10
 
     // MARK: Ciphertext
 
     /// Reads the socket once, at most ``LoopBuffers/readSize`` bytes; they stay in the loop's buffer until
     /// ``keepRest()``.
     func receive(upTo count: Int) -> Socket.Received {
-        // More is kept only while the handshake waits for the socket, and then the socket is not read.
+        // More is kept only while the socket is not read: in a handshake that waits for it, in a move, or by a held request.
         guard kept.count < TLSRecords.maximumLength else { return .failed }
         let target = buffers.ciphertext[kept.count..<(kept.count + count)]
         let result = Socket.receive(descriptor, into: UnsafeMutableRawBufferPointer(rebasing: target))
@@ -281,26 +287,16 @@ final class TLSConnection {
 
     // MARK: TLS
 
-    /// The state of the handshake.
-    enum Handshake {
-        case complete
-        /// Early data can be read, and the response written.
-        case earlyData
-        case needsInput
-        /// The socket takes no more bytes.
-        case needsOutput
-    }
-
-    /// Continues the handshake.
-    func handshake() throws(ConnectionFailure) -> Handshake {
+    /// Continues the handshake up to its end or to early data.
+    ///
+    /// - Returns: True if it waits until the socket takes more bytes.
+    func handshake() throws(ConnectionFailure) -> Bool {
         let result = SSL_do_handshake(session)
-        if result == 1 {
-            handshakeBytes = 0
-            isInEarlyData = SSL_in_init(session) == 1
-            isEstablished = !isInEarlyData
-            return isEstablished ? .complete : .earlyData
-        }
-        return try failure(result) == SSL_ERROR_WANT_WRITE ? .needsOutput : .needsInput
+        guard result == 1 else { return try failure(result) == SSL_ERROR_WANT_WRITE }
+        isInEarlyData = SSL_in_init(session) == 1
+        isEstablished = !isInEarlyData
+        helloBytes = handshakeBytes
+        return false
     }
 
     /// Decrypts received bytes.
@@ -316,8 +312,8 @@ final class TLSConnection {
         if SSL_in_init(session) == 0 {
             (isInEarlyData, isEstablished) = (false, true)
         } else if case .bytes = received {
-            // Data between the fragments of a message is an error, so BoringSSL keeps nothing.
-            handshakeBytes = 0
+            // Data between the fragments of a message is an error, so BoringSSL keeps nothing of it.
+            handshakeBytes = helloBytes
         }
         return received
     }

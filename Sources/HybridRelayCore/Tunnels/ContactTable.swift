@@ -171,8 +171,12 @@ struct ContactTable<Member: Sendable>: Sendable {
         var entries: [Entry] = []
         var lastNumber: UInt32 = 0
         var bucket = RateBucket()
+        /// Hashes of the latest payloads, each of which has a nonce.
+        var payloads: [Int] = []
     }
 
+    /// Maximum number of payloads that are remembered for each contact ID.
+    private static var rememberedPayloads: Int { 16 }
     /// Maximum number of contact IDs without wake-ups that are remembered because of their rate limit.
     static var rememberedContacts: Int { 10_000 }
 
@@ -247,6 +251,11 @@ struct ContactTable<Member: Sendable>: Sendable {
         return listeners[contact] != nil || heldCount < limits.heldContacts ? nil : .full
     }
 
+    /// Returns true if the contact ID has had a wake-up with this payload while its rate limit matters.
+    func hasReceived(_ payload: ClientPayload, for contact: ContactDigest) -> Bool {
+        contacts[contact]?.payloads.contains(payload.hashValue) == true
+    }
+
     /// Adds a wake-up for a request that ``refusal(of:now:)`` allows, and delivers it if the phone listens.
     ///
     /// - Parameters:
@@ -267,6 +276,7 @@ struct ContactTable<Member: Sendable>: Sendable {
         var entry = contacts[contact] ?? Contact()
         entry.bucket.take(1, of: rate, now: now)
         entry.lastNumber &+= 1
+        entry.payloads = entry.payloads.suffix(Self.rememberedPayloads - 1) + [payload.hashValue]
         let wakeUp = WakeUp(number: entry.lastNumber, key: key, payload: payload, deadline: now + limits.waiting)
         let listener = isPushed ? nil : listeners[contact]
         let heldUntil = now + limits.contactHold

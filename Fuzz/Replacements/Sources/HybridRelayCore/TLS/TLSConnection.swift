@@ -16,13 +16,6 @@ final class TLSConnection {
         case end
     }
 
-    enum Handshake {
-        case complete
-        case earlyData
-        case needsInput
-        case needsOutput
-    }
-
     let heldBytes = 0
     let isEstablished = false
     let isInEarlyData = false
@@ -37,7 +30,7 @@ final class TLSConnection {
     func keep(_ bytes: RawSpan) {}
     func rebind(to buffers: LoopBuffers) {}
     func keepRest() {}
-    func handshake() throws(ConnectionFailure) -> Handshake { throw .tls }
+    func handshake() throws(ConnectionFailure) -> Bool { throw .tls }
     func read(into target: UnsafeMutableRawBufferPointer) throws(ConnectionFailure) -> Received { throw .tls }
     func readEarlyData(into target: UnsafeMutableRawBufferPointer) throws(ConnectionFailure) -> Received { throw .tls }
     func write(_ bytes: UnsafeRawBufferPointer) throws(ConnectionFailure) -> Int { throw .tls }
