@@ -104,15 +104,16 @@ final class EventReader: Sendable {
     }
 }
 
-/// The limit on reports of the client, which waits while it is reached: 32 at once, and 2,000 a second.
+/// The limit on reports of the client, which waits while it is reached: 8 at once, and 6,000 a second.
 ///
-/// The kernel's queue for each program that has the device open holds 64 reports, and drops further ones. On one
-/// processor, a program lost some of the longest message, 129 reports, at 8,000 a second. It also keeps a client from
-/// occupying a processor.
+/// The kernel's queue for each program that has the device open holds 64 reports, and drops further ones. With these
+/// numbers, a program may pause for 9 milliseconds at any time. A larger burst at a lower rate takes as long for the longest
+/// message, 129 reports, and permits a shorter pause at its beginning. The limit also keeps a client from occupying a
+/// processor.
 ///
 /// It is the generic cell rate algorithm (ITU-T I.371).
 struct InputLimit: Sendable {
-    static let (perSecond, burst) = (2_000, 32)
+    static let (perSecond, burst) = (6_000, 8)
 
     private let interval = Duration.seconds(1) / Self.perSecond
     private var tolerance: Duration { interval * (Self.burst - 1) }

@@ -23,12 +23,12 @@ struct LimitTests {
         return times
     }
 
-    @Test("32 reports pass at once, and 2,000 a second", arguments: [10, 137, 1000])
+    @Test("8 reports pass at once, and 6,000 a second", arguments: [10, 137, 1000])
     func rate(microseconds: Int) {
         let times = passed(for: .seconds(3), step: .microseconds(microseconds))
-        #expect(times.count { $0 == .zero } == 32)
-        #expect((32 + 6_000 - 2...32 + 6_000).contains(times.count), "\(times.count)")
-        #expect(times.count { $0 < .seconds(1) } <= 32 + 2000)
+        #expect(times.count { $0 == .zero } == 8)
+        #expect((8 + 18_000 - 6...8 + 18_001).contains(times.count), "\(times.count)")
+        #expect(times.count { $0 < .seconds(1) } <= 8 + 6_001)
     }
 
     @Test("A pause restores the burst, and no more")
@@ -41,7 +41,7 @@ struct LimitTests {
                 limit.count(at: start + pause)
                 count += 1
             }
-            #expect(count == 32)
+            #expect(count == 8)
         }
     }
 }

@@ -99,15 +99,9 @@ final class HelperConnection {
         return HIDReport(bytes: bytes.prefix(max(0, count))).map(Input.report) ?? .end
     }
 
-    /// The number of reports after which programs get time to read.
-    private static let burst = 32
-
-    /// Sends reports; returns false if the helper does not accept them.
-    ///
-    /// The kernel keeps 64 reports for a program that reads from the device, and drops further ones.
+    /// Sends reports, at the pace of the helper; returns false if the helper does not accept them.
     func send(_ reports: [HIDReport]) -> Bool {
-        for (index, report) in reports.enumerated() {
-            if index > 0, index % Self.burst == 0 { usleep(1000) }
+        for report in reports {
             while Glibc.send(descriptor, report.bytes, report.bytes.count, CInt(MSG_NOSIGNAL)) != report.bytes.count {
                 guard errno == EINTR else { return false }
             }
