@@ -3,11 +3,11 @@
 internal import HybridPrimitives
 internal import NIOCore
 
-/// An outgoing request that contains a secret; wiped once it has been written or writing has failed.
+/// An outgoing request that contains a secret; wiped after it has been written or writing has failed.
 ///
-/// Nothing else may hold the buffer at that time; otherwise, a copy would be wiped instead.
+/// Nothing else may hold the buffer in the next turn of the event loop; otherwise, a copy would be wiped instead.
 final class SecretRequest {
-    /// The request; overwritten with zeros once it has been written.
+    /// The request; overwritten with zeros after it has been written.
     private(set) var bytes: ByteBuffer
 
     /// Creates an empty request with room for `capacity` bytes.
@@ -21,8 +21,10 @@ final class SecretRequest {
     /// Writes the request to the channel without flushing, and wipes it afterwards.
     func write(_ context: ChannelHandlerContext, promise: EventLoopPromise<Void>? = nil) {
         let written = promise ?? context.eventLoop.makePromise(of: Void.self)
+        let loop = context.eventLoop.assumeIsolated()
         written.futureResult.assumeIsolated().whenComplete { _ in
-            self.bytes.withUnsafeMutableReadableBytes { SecretBytes.wipe($0) }
+            // Later, because the callers of this closure may still hold the buffer, for example in a list of writes.
+            loop.execute { self.bytes.withUnsafeMutableReadableBytes { SecretBytes.wipe($0) } }
         }
         context.write(NIOAny(bytes), promise: written)
     }

@@ -189,9 +189,14 @@ struct LinkStoreTests {
             #expect(try test.store.remove(first))
             let kept = try #require(test.store.tlsSessions.take(key))
             test.store.tlsSessions.put(kept, for: key)
+            try TestFile.write("interrupted", to: "\(test.path)/.0123.tls.new")
+            try TestFile.write("damaged", to: "\(test.path)/0011223344556677.cbor")
+            // Not a file, so it cannot be removed.
+            #expect(mkdir("\(test.path)/folder.tls", 0o700) == 0)
             #expect(try test.store.remove(last))
             #expect(test.store.tlsSessions.take(key) == nil)
-            #expect(Set(TestFile.contents(below: test.path).keys) == [".lock"])
+            #expect(Set(TestFile.contents(below: test.path).keys) == [".lock", "0011223344556677.cbor"])
+            #expect(test.takeWarnings().isEmpty)
         }
     }
 

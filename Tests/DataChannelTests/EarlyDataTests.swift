@@ -197,6 +197,102 @@ struct EarlyDataTests {
         }
     }
 
+    @Test("Of the many sessions that a server offers, a connection keeps four")
+    func manySessions() async throws {
+        try await Self.withSession(Self.early + ["-num_tickets", "500"]) { _, _, _, sessions in
+            let key = TLSSessions.Key(host: Self.host, anchors: try await Self.anchors())
+            var count = 0
+            while sessions.take(key) != nil { count += 1 }
+            #expect(count == 4)
+        }
+    }
+
+    @Test("A session whose certificate is no longer trusted is not used, and the server gets no early data")
+    func noLongerTrusted() async throws {
+        try await Self.withSession { _, server, _, sessions in
+            let anchors = try await Self.anchors()
+            let session = try #require(sessions.take(TLSSessions.Key(host: Self.host, anchors: anchors)))
+            // As if the system's list had changed, whose key is always the same.
+            let changed = try await TestCertificates.shared().path("unknown.pem")
+            let digest = try TrustAnchors.context(changed).digest
+            sessions.put(session, for: TLSSessions.Key(host: Self.host, anchors: digest))
+            let client = try await TLSTestClient(
+                to: server.port,
+                try TunnelTLS(trustedCertificates: changed),
+                sessions: sessions,
+                request: "second\n"
+            )
+            try await Waiting.until("the end", evidence: server.output) {
+                client.failure != nil || server.output.contains("second\n")
+            }
+            #expect(client.failure == .certificateNotTrusted)
+            #expect(!server.output.contains("second"))
+            await client.close()
+        }
+    }
+
+    // MARK: Requests to a relay
+
+    private static let join = TunnelPath.connect(RoutingID(node: 7, check: 9), .test)
+
+    /// Returns a relay at the server's port, with sessions of earlier connections.
+    private static func relay(_ server: OpenSSLServer, _ sessions: TLSSessions) async throws -> RelayEndpoint {
+        var relay = try await ScriptedRelay.endpoint(port: server.port)
+        relay.network.sessions = sessions
+        return relay
+    }
+
+    /// Waits for a number of requests, and answers the last one.
+    private static func answer(_ server: OpenSSLServer, request number: Int, _ status: String) async throws {
+        try await Waiting.until("request \(number)", evidence: server.output) {
+            count("GET /cable/", in: server.output) == number
+        }
+        try server.send("HTTP/1.1 \(status)\r\nContent-Length: 0\r\n\r")
+    }
+
+    @Test(
+        "A request to join is sent as early data, without the token; one for a new tunnel is sent later, with it",
+        arguments: [true, false]
+    )
+    func requests(joins: Bool) async throws {
+        try await Self.withSession { _, server, _, sessions in
+            let relay = try await Self.relay(server, sessions)
+            let token = BearerToken("hunter2".utf8)
+            async let refused = Client.refusal(at: relay, joins ? Self.join : Client.tunnel, bearerToken: token)
+            try await Self.answer(server, request: 1, "404 Not Found")
+            let refusal = await refused
+            #expect(refusal == .tunnelNotFound)
+            #expect(server.output.contains(Self.mark) == joins)
+            #expect(server.output.contains("hunter2") == !joins)
+        }
+    }
+
+    @Test("A relay that answers 425 gets the request once more, without early data")
+    func tooEarly() async throws {
+        try await Self.withSession { _, server, _, sessions in
+            let relay = try await Self.relay(server, sessions)
+            async let refused = Client.refusal(at: relay, Self.join)
+            try await Self.answer(server, request: 1, "425 Too Early")
+            try await Self.answer(server, request: 2, "425 Too Early")
+            let refusal = await refused
+            #expect(refusal == .refused(status: 425))
+            #expect(Self.count(Self.mark, in: server.output) == 1)
+            #expect(Self.count("GET /cable/", in: server.output) == 2)
+        }
+    }
+
+    @Test("A relay that has changed to TLS 1.2 gets the request without early data")
+    func olderVersion() async throws {
+        try await Self.withSession { folder, _, _, sessions in
+            let other = try await OpenSSLServer(.relay, ["-tls1_2"], in: folder)
+            let relay = try await Self.relay(other, sessions)
+            async let refused = Client.refusal(at: relay, Self.join)
+            try await Self.answer(other, request: 1, "404 Not Found")
+            let refusal = await refused
+            #expect(refusal == .tunnelNotFound)
+        }
+    }
+
     private static func anchors() async throws -> [UInt8] {
         try TrustAnchors.context(try await TestCertificates.shared().authority).digest
     }

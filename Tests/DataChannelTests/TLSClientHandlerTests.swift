@@ -31,13 +31,18 @@ struct TLSClientHandlerTests {
             var isEstablished = false
             var isInputClosed = false
             var received: [UInt8] = []
+            /// Data to send as soon as the connection is established.
+            var greeting: ByteBuffer?
 
             func channelRead(context: ChannelHandlerContext, data: NIOAny) {
                 received += Self.unwrapInboundIn(data).readableBytesView
             }
 
             func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-                if case TLSUserEvent.handshakeCompleted = event { isEstablished = true }
+                if case TLSUserEvent.handshakeCompleted = event {
+                    isEstablished = true
+                    if let greeting { context.writeAndFlush(NIOAny(greeting), promise: nil) }
+                }
                 if let event = event as? ChannelEvent, event == .inputClosed { isInputClosed = true }
             }
 
@@ -112,12 +117,13 @@ struct TLSClientHandlerTests {
     func order() async throws {
         let (tls, context) = try await Self.tls()
         let pair = try Pair(tls, context)
+        pair.seen.greeting = ByteBuffer(bytes: [4])
         for byte in UInt8(1)...3 { pair.client.writeAndFlush(ByteBuffer(bytes: [byte]), promise: nil) }
         try pair.exchange()
         #expect(pair.seen.isEstablished && pair.handler.version == .tls13)
         var arrived: [UInt8] = []
         while let part = try pair.server.readInbound(as: ByteBuffer.self) { arrived += part.readableBytesView }
-        #expect(arrived == [1, 2, 3])
+        #expect(arrived == [1, 2, 3, 4])
         let long = [UInt8](repeating: 9, count: 100_000)
         pair.server.writeAndFlush(ByteBuffer(bytes: long), promise: nil)
         try pair.exchange()
@@ -211,7 +217,63 @@ struct TLSClientHandlerTests {
         pair.finish()
     }
 
+    /// Records the memory of a buffer on its way to TLS.
+    private final class Witness: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+
+        private(set) var address: UInt?
+
+        static func address(_ buffer: ByteBuffer) -> UInt {
+            buffer.withUnsafeReadableBytes { UInt(bitPattern: $0.baseAddress) }
+        }
+
+        func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+            address = Self.address(Self.unwrapOutboundIn(data))
+            context.write(data, promise: promise)
+        }
+    }
+
+    @Test("A request with a token that waits for the handshake is wiped, sent or not", arguments: [true, false])
+    func wiped(isSent: Bool) async throws {
+        let (tls, context) = try await Self.tls()
+        let pair = try Pair(tls, context)
+        let (witness, handler) = (Witness(), AuthorizationHandler(try #require(BearerToken("hunter2".utf8))))
+        try pair.client.pipeline.syncOperations.addHandlers([witness, handler])
+        // Separately, because the handler that adds the token leaves the pipeline in between.
+        pair.client.write(ByteBuffer(string: "GET / HTTP/1.1\r\nHost: h\r\n\r\n"), promise: nil)
+        pair.client.flush()
+        let request = try #require(handler.request)
+        #expect(request.bytes.readableBytesView.contains { $0 != 0 })
+        if isSent {
+            try pair.exchange()
+            let arrived = try pair.server.readInbound(as: ByteBuffer.self)
+            #expect(arrived.map(String.init(buffer:))?.contains("hunter2") == true)
+        } else {
+            pair.client.close(promise: nil)
+        }
+        pair.client.embeddedEventLoop.run()
+        #expect(request.bytes.readableBytesView.allSatisfy { $0 == 0 })
+        #expect(Witness.address(request.bytes) == witness.address, "the memory that waited, and not a copy")
+        pair.finish()
+    }
+
     // MARK: Ends
+
+    @Test("A connection that ends while the last message of the handshake is sent does not count as established")
+    func endsInHandshake() async throws {
+        final class Breaker: ChannelOutboundHandler {
+            typealias OutboundIn = ByteBuffer
+
+            func flush(context: ChannelHandlerContext) { context.fireChannelInactive() }
+        }
+        let (tls, context) = try await Self.tls()
+        let pair = try Pair(tls, context)
+        let flight = try pair.firstFlight()
+        try pair.client.pipeline.syncOperations.addHandler(Breaker(), position: .first)
+        pair.deliver(flight)
+        #expect(pair.seen.failures == [.cutOff] && !pair.seen.isEstablished)
+        pair.finish()
+    }
 
     @Test("An end without close_notify is reported, one with it is not", arguments: [true, false])
     func serverEnds(announces: Bool) async throws {

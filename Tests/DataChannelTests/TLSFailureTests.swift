@@ -105,6 +105,7 @@ struct TLSFailureTests {
             (["SSLV3_ALERT_HANDSHAKE_FAILURE", "HANDSHAKE_FAILURE_ON_CLIENT_HELLO"], .cipher),
             (["reason(1200)"], .alert("200")), (["reason(1256)"], .other("reason(1256)")),
             (["reason(200)"], .other("reason(200)")), ([], .other(nil)),
+            (["WRONG_VERSION_ON_EARLY_DATA"], .earlyData), (["ALPN_MISMATCH_ON_EARLY_DATA"], .earlyData),
         ]
         for (reasons, failure) in cases { #expect(TLSFailure(reasons: reasons, .untrusted) == failure, "\(reasons)") }
         #expect(TLSFailure(reasons: ["CERTIFICATE_VERIFY_FAILED"], .expired) == .certificateExpired)

@@ -41,6 +41,15 @@ struct TLSSessionsTests {
         }
     }
 
+    @Test("All sessions can be removed")
+    func removal() async throws {
+        try await Self.withEach { sessions in
+            sessions.put(try #require(Self.session(1)), for: Self.key)
+            sessions.removeAll()
+            #expect(sessions.take(Self.key) == nil)
+        }
+    }
+
     @Test("A session is for one host, in any case of its letters, and for one set of trust anchors")
     func binding() async throws {
         let others = [
@@ -144,5 +153,6 @@ struct TLSSessionsTests {
         let sessions = TLSSessions(folder: "/nonexistent/sessions")
         sessions.put(try #require(Self.session(1)), for: Self.key)
         #expect(sessions.take(Self.key) == nil)
+        sessions.removeAll()
     }
 }

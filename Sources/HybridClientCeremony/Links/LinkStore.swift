@@ -16,8 +16,6 @@ package struct LinkStore: Sendable {
     package static let maximumCount = 32
     private static let maximumFileSize = 16 * 1024
     private static let suffix = ".cbor"
-    /// The end of the names of files that ``tlsSessions`` creates.
-    private static let sessionSuffix = ".tls"
 
     private let path: String
     private let warn: @Sendable (String) -> Void
@@ -125,9 +123,10 @@ package struct LinkStore: Sendable {
                 return false
             }
             try folder.remove(Self.fileName(link))
-            if try !links(in: folder).contains(where: { $0.domain == link.domain }) {
-                for name in try folder.names(endingIn: Self.sessionSuffix) { try folder.remove(name) }
-            }
+            // The link is removed, so nothing that follows is an error or worth a warning.
+            let others = (try? folder.names(endingIn: Self.suffix)) ?? []
+            let isLast = !others.contains { (try? read($0, in: folder))?.domain == link.domain }
+            if isLast { tlsSessions.removeAll() }
             return true
         }
     }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
 package import NIOCore
 internal import NIOTLS
 
 /// The client's side of TLS on a channel.
 ///
-/// It passes on no data in either direction before the chain of the server's certificate and its name are verified, except
-/// for early data, which only the server of a verified session can read. Errors are of type ``TLSFailure``. Data that is
-/// written before the handshake ends is kept, up to ``maximumPendingBytes``.
+/// It passes on no data in either direction before the chain of the server's certificate and its name are verified.
+/// Early data is sent before the server answers, because only the server of a verified session can read it. Errors are
+/// of type ``TLSFailure``. Data that is written before the handshake ends is kept, up to ``maximumPendingBytes``.
 package final class TLSClientHandler: ChannelDuplexHandler {
     package typealias InboundIn = ByteBuffer
     package typealias InboundOut = ByteBuffer
@@ -30,7 +29,7 @@ package final class TLSClientHandler: ChannelDuplexHandler {
         case idle
         case handshaking
         case open
-        /// close_notify has been sent, and the server's is awaited.
+        /// The state after close_notify was sent, until the server's arrives.
         case closing
         case closed
     }
@@ -61,6 +60,8 @@ package final class TLSClientHandler: ChannelDuplexHandler {
     private var flushedCount = 0
     /// Number of pending writes that were sent as early data, which the server may still reject.
     private var earlyCount = 0
+    /// True if early data was offered to the server, which may have rejected it.
+    private(set) var hasOfferedEarlyData = false
     /// True if data was passed on since the end of the last read.
     private var hasDelivered = false
     private var closePromise: EventLoopPromise<Void>?
@@ -89,7 +90,9 @@ package final class TLSClientHandler: ChannelDuplexHandler {
     var certificate: PeerCertificate? { connection?.certificate }
 
     /// The validity period of the server's certificate, verified or not, in seconds since 1970.
-    package var certificateValidity: (start: Int, end: Int)? { certificate.map { ($0.notBefore, $0.notAfter) } }
+    ///
+    /// A date that cannot be read is `nil`.
+    package var certificateValidity: (start: Int?, end: Int?)? { certificate.map { ($0.notBefore, $0.notAfter) } }
 
     /// The version of TLS; `nil` before it is negotiated.
     package var version: TLSVersion? { connection?.version }
@@ -112,9 +115,7 @@ package final class TLSClientHandler: ChannelDuplexHandler {
         do throws(TLSFailure) {
             let connection = try TLSClientConnection(settings, serverName: serverName, keepsSessions: sessions != nil)
             self.connection = connection
-            if sendsEarlyData, flushedCount > 0, let session = sessions?.take() {
-                connection.offer(session, at: time(nil))
-            }
+            if sendsEarlyData, flushedCount > 0, let session = sessions?.take() { connection.offer(session) }
             try shakeHands(connection, context)
         } catch {
             fail(context, error)
@@ -127,13 +128,16 @@ package final class TLSClientHandler: ChannelDuplexHandler {
             case .needsInput: return sendOutput(context)
             case .early:
                 try verifyName(connection)
+                hasOfferedEarlyData = true
                 while earlyCount < flushedCount, try connection.write(pending[earlyCount].bytes) { earlyCount += 1 }
                 return sendOutput(context)
             case .earlyDataRejected: earlyCount = 0
             case .complete:
                 try verifyName(connection)
                 sendOutput(context)
-                return try open(connection, context)
+                // A write that fails can end the connection.
+                guard state == .handshaking else { return }
+                return open(connection, context)
             }
         }
     }
@@ -144,16 +148,18 @@ package final class TLSClientHandler: ChannelDuplexHandler {
     }
 
     /// Begins to pass on data.
-    private func open(_ connection: TLSClientConnection, _ context: ChannelHandlerContext) throws(TLSFailure) {
+    private func open(_ connection: TLSClientConnection, _ context: ChannelHandlerContext) {
         state = .open
         let waiting = pending
         let (early, isFlushed) = (earlyCount, flushedCount > earlyCount)
         (pending, pendingBytes, flushedCount, earlyCount) = ([], 0, 0, 0)
+        // First, because the next handlers may write as soon as they learn of the results.
+        for write in waiting[early...] { encrypt(write.bytes, write.promise, context) }
         for write in waiting[..<early] { write.promise?.succeed() }
+        guard state == .open else { return }
         context.fireUserInboundEventTriggered(
             TLSUserEvent.handshakeCompleted(negotiatedProtocol: connection.applicationProtocol)
         )
-        for write in waiting[early...] { encrypt(write.bytes, write.promise, context) }
         if isFlushed { context.flush() }
         // The server's first data may have come with the end of the handshake.
         decrypt(connection, context)
@@ -162,7 +168,8 @@ package final class TLSClientHandler: ChannelDuplexHandler {
     // MARK: Input
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard let connection else { return }
+        // After the end, nothing reads the bytes, which would accumulate.
+        guard !isInputEnded, state != .closed, let connection else { return }
         connection.receive(Self.unwrapInboundIn(data))
         switch state {
         case .handshaking:
@@ -180,7 +187,7 @@ package final class TLSClientHandler: ChannelDuplexHandler {
         guard state == .open || state == .closing else { return }
         var data = ByteBuffer()
         let end = connection.read(into: &data)
-        if let sessions { for session in connection.takeSessions() { sessions.put(session) } }
+        if let sessions, let session = connection.takeSession() { sessions.put(session) }
         if data.readableBytes > 0 {
             hasDelivered = true
             context.fireChannelRead(Self.wrapInboundOut(data))
@@ -188,8 +195,8 @@ package final class TLSClientHandler: ChannelDuplexHandler {
         // The next handlers may have closed the connection meanwhile.
         guard state == .open || state == .closing else { return }
         switch end {
-        // BoringSSL may have answered a key update.
-        case .needsInput: sendOutput(context)
+        // BoringSSL answers a key update with the next data that is written.
+        case .needsInput: break
         case .closed: endInput(context)
         case .failed(let failure): fail(context, failure)
         }
@@ -251,6 +258,8 @@ package final class TLSClientHandler: ChannelDuplexHandler {
     package func handlerRemoved(context: ChannelHandlerContext) {
         state = .closed
         closeTimer?.cancel()
+        closePromise?.fail(ChannelError.ioOnClosedChannel)
+        closePromise = nil
         dropPending(ChannelError.ioOnClosedChannel)
         connection = nil
     }

@@ -22,6 +22,8 @@ package enum TLSFailure: Error, Hashable, Sendable {
     case cipher
     /// The server sent this alert: its name, or its number if BoringSSL has no name for it.
     case alert(String)
+    /// The server no longer supports what its session promised; without early data, the connection may succeed.
+    case earlyData
     /// Another cause, in BoringSSL's words, if it has any.
     case other(String?)
 
@@ -56,6 +58,7 @@ package enum TLSFailure: Error, Hashable, Sendable {
         case "WRONG_VERSION_NUMBER"?: self = .notTLS
         case "UNSUPPORTED_PROTOCOL"?, "TLSV1_ALERT_PROTOCOL_VERSION"?: self = .version
         case "TLSV1_ALERT_INSUFFICIENT_SECURITY"?, "NO_COMMON_SIGNATURE_ALGORITHMS"?: self = .cipher
+        case let reason? where reason.hasSuffix("_ON_EARLY_DATA"): self = .earlyData
         case let reason?: self = Self.alert(reason).map(Self.alert) ?? .other(Self.words(reason))
         case nil: self = .other(nil)
         }

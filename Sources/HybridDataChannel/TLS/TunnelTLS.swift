@@ -49,8 +49,8 @@ package struct TunnelTLS: Sendable {
     /// - Parameters:
     ///   - host: The host.
     ///   - sessions: The collection to keep sessions in; `nil` to keep none.
-    ///   - sendsEarlyData: True to send the first request as early data if there is a session, which a replay of the
-    ///     request must not harm.
+    ///   - sendsEarlyData: True to send the first request as early data if there is a session; only for requests whose
+    ///     replay is harmless.
     func handler(for host: String, sessions: TLSSessions?, sendsEarlyData: Bool) -> TLSClientHandler {
         let kept = sessions.flatMap { sessions in
             anchors.map { TLSClientHandler.Sessions(sessions, TLSSessions.Key(host: host, anchors: $0)) }
@@ -84,6 +84,7 @@ package struct TunnelTLS: Sendable {
         case .version?: .tlsVersionUnsupported(host: host)
         case .cipher?: .tlsCipherUnsupported(host: host)
         case .alert(let name)?: .tlsAlert(host: host, name: name)
+        case .earlyData?: .tlsFailed("the server does not process early data any more")
         case .other(let words)?: .tlsFailed(words ?? "the cause is not known")
         case nil: nil
         }
@@ -96,10 +97,10 @@ public struct PresentedCertificate: Equatable, Sendable {
     public let issuer: String?
     /// True if issuer and subject have the same name.
     public let isSelfSigned: Bool
-    /// Start of the validity period, in seconds since 1970.
-    public let notBefore: Int
-    /// End of the validity period, in seconds since 1970.
-    public let notAfter: Int
+    /// Start of the validity period, in seconds since 1970; `nil` if it cannot be read.
+    public let notBefore: Int?
+    /// End of the validity period, in seconds since 1970; `nil` if it cannot be read.
+    public let notAfter: Int?
 
     init(_ certificate: PeerCertificate) {
         let name = IssuerName(certificate: certificate.der)

@@ -41,6 +41,8 @@ struct HopConnector: Sendable {
     var payload: ClientPayload?
     let bearerToken: BearerToken?
     let tls: TunnelTLS
+    /// False to send no early data, although the request permits it.
+    var sendsEarlyData = true
 
     private struct Progress {
         var diagnostics = HopDiagnostics()
@@ -48,6 +50,7 @@ struct HopConnector: Sendable {
         /// The cause of the failure, if it is more precise than NIO's error.
         var failure: TunnelError?
         var isAtProxy = false
+        var hasOfferedEarlyData = false
         var timedOut = false
         var canceled = false
         /// All channels that were created; at most one of them is used.
@@ -71,7 +74,8 @@ struct HopConnector: Sendable {
 
     /// Opens the WebSocket.
     ///
-    /// - Throws: ``TunnelError``, ``Redirect``, `CancellationError`.
+    /// - Throws: ``TunnelError``, ``Redirect``, `CancellationError`. ``TLSFailure/earlyData`` means that the request
+    ///   may succeed without early data.
     func open() async throws -> WebSocketTunnel {
         let proxy = try relay.network.proxies.proxy(for: hop.host, port: RelayEndpoint.port)
         progress.withLock { progress in
@@ -91,6 +95,7 @@ struct HopConnector: Sendable {
                 progress.withLock { $0 }.end()
                 try Task.checkCancellation()
                 if let redirect = error as? Redirect { throw redirect }
+                if isDueToEarlyData(error) { throw TLSFailure.earlyData }
                 throw explained(error)
             }
         } onCancel: {
@@ -146,7 +151,7 @@ struct HopConnector: Sendable {
         let secure = tls.handler(
             for: hop.host,
             sessions: relay.network.sessions,
-            sendsEarlyData: path.permitsEarlyData
+            sendsEarlyData: sendsEarlyData && path.permitsEarlyData
         )
         try pipeline.addHandler(secure)
         let observer = OpeningObserver(
@@ -157,9 +162,9 @@ struct HopConnector: Sendable {
                     return progress.canceled
                 }
                 if canceled { channel.close(promise: nil) }
-                if stage == .upgrading { recordCertificate(secure) }
+                if stage == .upgrading { record(secure) }
             },
-            failing: { recordCertificate(secure) }
+            failing: { record(secure) }
         )
         try pipeline.addHandlers([observer, HeadLimiter()])
         let upgrade = WebSocketUpgrade(
@@ -206,9 +211,20 @@ struct HopConnector: Sendable {
         }
     }
 
-    private func recordCertificate(_ secure: TLSClientHandler) {
+    private func record(_ secure: TLSClientHandler) {
         let certificate = secure.certificate.map(PresentedCertificate.init)
-        progress.withLock { $0.diagnostics.certificate = certificate }
+        let hasOfferedEarlyData = secure.hasOfferedEarlyData
+        progress.withLock { progress in
+            progress.diagnostics.certificate = certificate
+            progress.hasOfferedEarlyData = hasOfferedEarlyData
+        }
+    }
+
+    /// Returns true if the request may succeed without early data (RFC 8446 §D.3, RFC 8470 §5.2).
+    private func isDueToEarlyData(_ error: any Error) -> Bool {
+        if case TLSFailure.earlyData = error { return true }
+        guard let error = error as? TunnelError, error == TunnelError.refusal(status: 425) else { return false }
+        return progress.withLock { $0.hasOfferedEarlyData }
     }
 
     private func explained(_ error: any Error) -> TunnelError {
@@ -264,7 +280,7 @@ extension TunnelPath {
     /// True if a replay of the request is harmless (RFC 8470 §2), so that it can be sent as early data.
     ///
     /// The phone refuses a repeated contact. A repeated `connect` yields only messages that are encrypted for the phone.
-    fileprivate var permitsEarlyData: Bool {
+    var permitsEarlyData: Bool {
         switch self {
         case .contact, .connect: true
         case .new, .listen: false

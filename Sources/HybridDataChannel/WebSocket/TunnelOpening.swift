@@ -7,7 +7,7 @@ internal import HybridPrimitives
 ///
 /// The target of a redirection must be a host name, with TLS on port 443. It must not be in this computer's own network
 /// unless the relay itself is. Through a proxy it must be the relay's own host, because only the proxy learns the
-/// address of another one. The token is sent only to the relay.
+/// address of another one. The token is sent only to the relay, for a new tunnel or to listen.
 struct TunnelOpening: Sendable {
     let relay: RelayEndpoint
     let path: TunnelPath
@@ -27,17 +27,15 @@ struct TunnelOpening: Sendable {
         var hop = Hop(host: first, path: path.text, mayBeLocal: true)
         var isLocal = false
         for count in 0...Redirect.maximumCount {
-            let token = hop.host == first ? bearerToken : nil
-            let connector = HopConnector(
-                hop: hop,
-                relay: relay,
-                path: path,
-                payload: payload,
-                bearerToken: token,
-                tls: tls
-            )
+            var connector = self.connector(for: hop, tls, sendsEarlyData: true)
             do {
-                let opened = try await connector.open()
+                let opened: WebSocketTunnel
+                do {
+                    opened = try await connector.open()
+                } catch TLSFailure.earlyData {
+                    connector = self.connector(for: hop, tls, sendsEarlyData: false)
+                    opened = try await connector.open()
+                }
                 report(connector.diagnostics)
                 return opened
             } catch let redirect as Redirect {
@@ -63,10 +61,24 @@ struct TunnelOpening: Sendable {
         throw TunnelError.tooManyRedirects(host: hop.host)
     }
 
+    private func connector(for hop: Hop, _ tls: TunnelTLS, sendsEarlyData: Bool) -> HopConnector {
+        // Relays need the token for no other request, and early data is protected only by the key of their tickets.
+        let needsToken = hop.host == relay.domain.host && !path.permitsEarlyData
+        return HopConnector(
+            hop: hop,
+            relay: relay,
+            path: path,
+            payload: payload,
+            bearerToken: needsToken ? bearerToken : nil,
+            tls: tls,
+            sendsEarlyData: sendsEarlyData
+        )
+    }
+
     /// Returns true if a redirection to `host` cannot aim a request into a proxy's network.
     ///
     /// Without a proxy, the address is checked. The relay's own name is safe with any address, because no other machine
-    /// has a certificate for it, and the request is sent only after that.
+    /// can read the request: it has neither a certificate for the name nor the secret of a session.
     private func canBeRedirectTarget(_ host: String) throws -> Bool {
         try host == relay.domain.host || relay.target(of: host).isOverridden
             || relay.network.proxies.proxy(for: host, port: RelayEndpoint.port) == nil

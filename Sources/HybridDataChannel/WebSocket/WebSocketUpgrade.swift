@@ -7,7 +7,7 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOWebSocket
 
-/// The WebSocket request to a relay over an established TLS connection, and the relay's response.
+/// The WebSocket request to a relay over TLS, perhaps as early data, and the relay's response.
 struct WebSocketUpgrade: Sendable {
     /// The name of the relay, or of a host that it redirects to.
     let host: String

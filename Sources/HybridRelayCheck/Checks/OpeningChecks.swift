@@ -27,8 +27,8 @@ extension CheckRun {
             Date.ISO8601FormatStyle().format(Date(timeIntervalSince1970: Double(seconds)))
         }
         let now = Int(Date().timeIntervalSince1970)
-        if now > validity.end { return "the certificate expired on \(day(validity.end))" }
-        if now < validity.start { return "the certificate is not valid before \(day(validity.start))" }
+        if let end = validity.end, now > end { return "the certificate expired on \(day(end))" }
+        if let start = validity.start, now < start { return "the certificate is not valid before \(day(start))" }
         return nil
     }
 

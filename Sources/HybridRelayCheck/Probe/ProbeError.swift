@@ -50,6 +50,7 @@ enum ProbeError: Error, Hashable {
         case .version: .disconnected("the server supports no recent TLS version")
         case .cipher: .disconnected("the server supports none of the offered TLS ciphers and signatures")
         case .alert(let name): .disconnected("the server ended TLS with the alert \(name)")
+        case .earlyData: .disconnected("TLS failed: the server does not process early data any more")
         case .other(let words): .disconnected(words.map { "TLS failed: \($0)" } ?? "TLS failed")
         }
     }

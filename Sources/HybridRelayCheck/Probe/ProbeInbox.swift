@@ -23,8 +23,8 @@ final class ProbeInbox {
     private(set) var remoteAddress: SocketAddress?
     /// The negotiated TLS version, kept because a closed channel has none.
     private(set) var tlsVersion: TLSVersion?
-    /// The validity period of the peer's certificate, in seconds since 1970.
-    private(set) var certificateValidity: (start: Int, end: Int)?
+    /// The validity period of the peer's certificate, in seconds since 1970; a date that cannot be read is `nil`.
+    private(set) var certificateValidity: (start: Int?, end: Int?)?
 
     /// Waits until `parse` returns a value for the received bytes; only one wait may be pending.
     func next<Value: Sendable>(

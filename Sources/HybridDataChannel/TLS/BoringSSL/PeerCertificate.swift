@@ -12,10 +12,10 @@ private import CNIOBoringSSL
 struct PeerCertificate: Equatable, Sendable {
     /// The certificate (RFC 5280 §4.1) in DER.
     let der: [UInt8]
-    /// Start of the validity period, in seconds since 1970.
-    let notBefore: Int
-    /// End of the validity period, in seconds since 1970.
-    let notAfter: Int
+    /// Start of the validity period, in seconds since 1970; `nil` if it cannot be read.
+    let notBefore: Int?
+    /// End of the validity period, in seconds since 1970; `nil` if it cannot be read.
+    let notAfter: Int?
     /// The subject's alternative names that are DNS names.
     let dnsNames: [[UInt8]]
     /// The subject's alternative names that are IP addresses, normally 4 or 16 bytes.
@@ -30,13 +30,10 @@ struct PeerCertificate: Equatable, Sendable {
         defer { OPENSSL_free(encoded) }
         guard length > 0 else { return nil }
         der = Array(UnsafeBufferPointer(start: encoded, count: Int(length)))
-        notBefore = Self.seconds(X509_get0_notBefore(certificate)) ?? .max
-        notAfter = Self.seconds(X509_get0_notAfter(certificate)) ?? .min
+        notBefore = Self.seconds(X509_get0_notBefore(certificate))
+        notAfter = Self.seconds(X509_get0_notAfter(certificate))
         (dnsNames, addresses) = Self.alternativeNames(of: certificate)
     }
-
-    /// Returns true if `time`, in seconds since 1970, is in the validity period.
-    func isValid(at time: Int) -> Bool { notBefore <= time && time <= notAfter }
 
     private static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int? {
         var seconds: Int64 = 0

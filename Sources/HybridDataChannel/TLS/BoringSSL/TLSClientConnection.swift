@@ -9,11 +9,15 @@ internal import NIOCore
 // - BIO_clear_retry_flags, BIO_get_data, BIO_get_new_index, BIO_meth_new, BIO_meth_set_ctrl, BIO_meth_set_read,
 //   BIO_meth_set_write, BIO_new, BIO_set_data, BIO_set_init, BIO_set_retry_read, ERR_GET_REASON, ERR_clear_error,
 //   ERR_get_error, ERR_reason_symbol_name, OPENSSL_free
-// - SSL_SESSION_early_data_capable, SSL_SESSION_free, SSL_SESSION_from_bytes, SSL_SESSION_get0_peer,
-//   SSL_SESSION_to_bytes, SSL_do_handshake, SSL_early_data_accepted, SSL_free, SSL_get0_alpn_selected, SSL_get_error,
-//   SSL_get_peer_certificate, SSL_get_rbio, SSL_get_verify_result, SSL_in_early_data, SSL_new, SSL_read,
-//   SSL_reset_early_data_reject, SSL_set_bio, SSL_set_connect_state, SSL_set_early_data_enabled, SSL_set_session,
-//   SSL_set_tlsext_host_name, SSL_shutdown, SSL_version, SSL_write, X509_free
+// - SSL_CTX_get_cert_store, SSL_SESSION_early_data_capable, SSL_SESSION_free, SSL_SESSION_from_bytes,
+//   SSL_SESSION_get0_peer, SSL_SESSION_get0_peer_certificates, SSL_SESSION_to_bytes, SSL_do_handshake, SSL_free,
+//   SSL_get0_alpn_selected, SSL_get0_param, SSL_get_error, SSL_get_peer_certificate, SSL_get_rbio,
+//   SSL_get_verify_result, SSL_in_early_data, SSL_new, SSL_read, SSL_reset_early_data_reject, SSL_set_bio,
+//   SSL_set_connect_state, SSL_set_early_data_enabled, SSL_set_session, SSL_set_tlsext_host_name, SSL_shutdown,
+//   SSL_version, SSL_write
+// - X509_STORE_CTX_free, X509_STORE_CTX_get0_param, X509_STORE_CTX_init, X509_STORE_CTX_new,
+//   X509_STORE_CTX_set_default, X509_VERIFY_PARAM_set1, X509_free, X509_parse_from_buffer, X509_verify_cert,
+//   sk_CRYPTO_BUFFER_num, sk_CRYPTO_BUFFER_value, sk_X509_new_null, sk_X509_pop_free, sk_X509_push
 
 /// A version of TLS.
 package enum TLSVersion: String, Sendable {
@@ -36,19 +40,21 @@ final class TLSClientConnection {
     /// Ciphertext that BoringSSL has not read.
     private var input = ByteBuffer()
     private var output = ByteBuffer()
-    /// True if sessions are collected.
-    private let keepsSessions: Bool
-    private var newSessions: [TLSSession] = []
+    /// Maximum number of sessions of one connection, because each costs work and a server can offer any number.
+    private static let maximumSessions = 4
+    /// Number of sessions that may still be taken.
+    private var remainingSessions: Int
+    private var newSession: TLSSession?
 
     /// Creates a connection.
     ///
     /// - Parameters:
     ///   - context: The settings.
     ///   - serverName: The name to send (SNI), unless it is an address literal.
-    ///   - keepsSessions: True to collect sessions for ``takeSessions()``.
+    ///   - keepsSessions: True to keep sessions for ``takeSession()``.
     init(_ context: TLSClientContext, serverName: String?, keepsSessions: Bool) throws(TLSFailure) {
         guard let method = Self.method.pointer, let ssl = SSL_new(context.pointer) else { throw Self.noMemory() }
-        (self.context, self.ssl, self.keepsSessions) = (context, ssl, keepsSessions)
+        (self.context, self.ssl, remainingSessions) = (context, ssl, keepsSessions ? Self.maximumSessions : 0)
         // The deinitializer frees the connection if one of the following throws.
         guard let bio = BIO_new(method) else { throw Self.noMemory() }
         BIO_set_data(bio, Unmanaged.passUnretained(self).toOpaque())
@@ -110,24 +116,42 @@ final class TLSClientConnection {
 
     /// Offers a session, and early data with it.
     ///
-    /// The session is ignored if it permits no early data, or if its certificate is not valid at `time`, in seconds since
-    /// 1970. BoringSSL checks the ticket's own lifetime.
-    func offer(_ session: TLSSession, at time: Int) {
+    /// The session is ignored if it permits no early data, or if its certificates are no longer trusted or valid.
+    /// BoringSSL checks the ticket's own lifetime.
+    func offer(_ session: TLSSession) {
         defer { ERR_clear_error() }
         let session = session.withUnsafeBytes { bytes in
             SSL_SESSION_from_bytes(bytes.assumingMemoryBound(to: UInt8.self).baseAddress, bytes.count, context.pointer)
         }
         guard let session else { return }
         defer { SSL_SESSION_free(session) }
-        guard SSL_SESSION_early_data_capable(session) == 1,
-            let certificate = SSL_SESSION_get0_peer(session).flatMap(PeerCertificate.init),
-            certificate.isValid(at: time), SSL_set_session(ssl, session) == 1
+        guard SSL_SESSION_early_data_capable(session) == 1, isTrusted(session), SSL_set_session(ssl, session) == 1
         else { return }
         SSL_set_early_data_enabled(ssl, 1)
     }
 
-    /// True if the server has accepted the early data.
-    var isEarlyDataAccepted: Bool { SSL_early_data_accepted(ssl) == 1 }
+    /// Verifies the chain that the server of a session presented, as in a handshake.
+    ///
+    /// BoringSSL itself verifies it again only by a callback, which would have to replace its verification.
+    private func isTrusted(_ session: OpaquePointer) -> Bool {
+        guard let leaf = SSL_SESSION_get0_peer(session), let chain = sk_X509_new_null() else { return false }
+        // The chain owns its certificates.
+        defer { sk_X509_pop_free(chain, X509_free) }
+        let presented = SSL_SESSION_get0_peer_certificates(session)
+        for index in 0..<sk_CRYPTO_BUFFER_num(presented) {
+            let parsed = X509_parse_from_buffer(sk_CRYPTO_BUFFER_value(presented, index))
+            guard let certificate = parsed, sk_X509_push(chain, certificate) > 0 else {
+                X509_free(parsed)
+                return false
+            }
+        }
+        guard let verification = X509_STORE_CTX_new() else { return false }
+        defer { X509_STORE_CTX_free(verification) }
+        return X509_STORE_CTX_init(verification, SSL_CTX_get_cert_store(context.pointer), leaf, chain) == 1
+            && X509_STORE_CTX_set_default(verification, "ssl_server") == 1
+            && X509_VERIFY_PARAM_set1(X509_STORE_CTX_get0_param(verification), SSL_get0_param(ssl)) == 1
+            && X509_verify_cert(verification) == 1
+    }
 
     /// The server's certificate, verified or not; with early data, at first the one that came with the session.
     var certificate: PeerCertificate? {
@@ -211,10 +235,14 @@ final class TLSClientConnection {
 
     // MARK: Sessions
 
-    /// Removes and returns the sessions that the server has offered for later connections.
-    func takeSessions() -> [TLSSession] {
-        defer { newSessions = [] }
-        return newSessions
+    /// Removes and returns the newest session that the server has offered since the last call, if there is one.
+    ///
+    /// After ``maximumSessions``, the server's offers are ignored.
+    func takeSession() -> TLSSession? {
+        guard let session = newSession else { return nil }
+        newSession = nil
+        remainingSessions -= 1
+        return session
     }
 
     /// The function that BoringSSL calls with a new session; 0 means that BoringSSL keeps the ownership.
@@ -226,14 +254,18 @@ final class TLSClientConnection {
 
     private func keep(_ session: OpaquePointer) {
         // A session without early data would not save a round trip.
-        guard keepsSessions, SSL_SESSION_early_data_capable(session) == 1 else { return }
+        guard remainingSessions > 0, SSL_SESSION_early_data_capable(session) == 1 else { return }
         var bytes: UnsafeMutablePointer<UInt8>?
         var length = 0
-        guard SSL_SESSION_to_bytes(session, &bytes, &length) == 1, let bytes else { return }
+        guard SSL_SESSION_to_bytes(session, &bytes, &length) == 1, let bytes else {
+            // Otherwise, the read in progress would fail.
+            ERR_clear_error()
+            return
+        }
         // This wipes the memory.
         defer { OPENSSL_free(bytes) }
         let kept = TLSSession(bytes: UnsafeRawBufferPointer(start: bytes, count: length))
-        if let kept { newSessions.append(kept) }
+        if let kept { newSession = kept }
     }
 
     // MARK: Errors

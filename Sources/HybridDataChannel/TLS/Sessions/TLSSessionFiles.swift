@@ -7,6 +7,10 @@ internal import HybridPrimitives
 ///
 /// Errors of the file system and unexpected contents mean that there is no session.
 struct TLSSessionFiles: Sendable {
+    private static let suffix = ".tls"
+    /// The end of the names of files that are being written, which begin with a dot.
+    private static let temporarySuffix = suffix + ".new"
+
     private let folder: String
 
     /// Creates the files of a folder, an absolute path.
@@ -15,7 +19,7 @@ struct TLSSessionFiles: Sendable {
     /// The path of the file for a key.
     func path(_ key: TLSSessions.Key) -> String { "\(folder)/\(name(key))" }
 
-    private func name(_ key: TLSSessions.Key) -> String { Hex.encode(Array(key.digest.prefix(16))) + ".tls" }
+    private func name(_ key: TLSSessions.Key) -> String { Hex.encode(Array(key.digest.prefix(16))) + Self.suffix }
 
     /// Removes the file of a session and returns the session; `nil` if there is none, or if it is for another key.
     ///
@@ -58,6 +62,19 @@ struct TLSSessionFiles: Sendable {
         close(descriptor)
         // Without a flush to the disk: after a power failure, the file may be empty, which means no session.
         if !isWritten || rename(temporary, path(key)) != 0 { unlink(temporary) }
+    }
+
+    /// Removes the files of all sessions, and those that an interrupted ``put(_:for:)`` left behind.
+    func removeAll() {
+        guard let directory = opendir(folder) else { return }
+        defer { closedir(directory) }
+        while let entry = readdir(directory) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { field in
+                String(decoding: field.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            let isTemporary = name.hasPrefix(".") && name.hasSuffix(Self.temporarySuffix)
+            if isTemporary || name.hasSuffix(Self.suffix) { unlink("\(folder)/\(name)") }
+        }
     }
 
     private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: CInt) -> Bool {

@@ -30,7 +30,7 @@ public final class TLSSessions: Sendable {
         }
     }
 
-    /// Maximum number of sessions in memory; a relay sends two for each connection.
+    /// Maximum number of sessions in memory; a connection keeps up to four.
     static let maximumCount = 8
 
     private let sessions = Locked<[(key: Key, session: TLSSession)]>([])
@@ -67,5 +67,11 @@ public final class TLSSessions: Sendable {
             if sessions.count == Self.maximumCount { sessions.removeFirst() }
             sessions.append((key, session))
         }
+    }
+
+    /// Removes all sessions; failures of the file system are ignored.
+    package func removeAll() {
+        if let files { return files.removeAll() }
+        sessions.withLock { $0 = [] }
     }
 }
