@@ -30,8 +30,16 @@ func library(_ name: String, _ dependencies: [Target.Dependency], resources: [Re
     .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings)
 }
 
+// With --static-swift-stdlib, Swift exports all symbols: the programs are larger, and start a millisecond later.
+let linking: [LinkerSetting] = [.unsafeFlags(["-Xlinker", "--no-export-dynamic"])]
+
 func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .executableTarget(name: name, dependencies: dependencies + [argumentParser], swiftSettings: settings)
+    .executableTarget(
+        name: name,
+        dependencies: dependencies + [argumentParser],
+        swiftSettings: settings,
+        linkerSettings: linking
+    )
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
@@ -258,7 +266,8 @@ let executables: [Target] = [
     .executableTarget(
         name: "HybridUHID",
         dependencies: ["HybridPrimitives", "HybridUHIDService", "CHybridLinux", "CHybridSystemd"],
-        swiftSettings: settings
+        swiftSettings: settings,
+        linkerSettings: linking
     ),
     executable(
         "HybridAuth",

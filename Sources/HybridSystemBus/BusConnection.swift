@@ -172,15 +172,23 @@ public final class BusConnection: Sendable {
         _ observer: @escaping @Sendable (Event) -> Void
     ) async throws(BusError) -> Observation {
         let observation = Observation(number: inbox.addObserver(observer), rules: rules)
-        do throws(BusError) {
+        // All at once, because a computer that contacts a phone waits for this.
+        let failure = await withTaskGroup(of: BusError?.self) { group in
             for rule in rules {
-                _ = try await callBus("AddMatch", [.string(rule)])
+                group.addTask {
+                    do throws(BusError) {
+                        _ = try await self.callBus("AddMatch", [.string(rule)])
+                        return nil
+                    } catch {
+                        return error
+                    }
+                }
             }
-        } catch {
-            stopObserving(observation)
-            throw error
+            return await group.reduce(nil) { $0 ?? $1 }
         }
-        return observation
+        guard let failure else { return observation }
+        stopObserving(observation)
+        throw failure
     }
 
     /// Ends a subscription.
