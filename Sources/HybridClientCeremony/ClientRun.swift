@@ -144,8 +144,6 @@ package struct ClientRun: Sendable {
         guard let phones else {
             return try await withSession { try await $0.perform(request, for: adapted, events: display.show) }
         }
-        // At the same time as the radio, because the phone should ring soon.
-        async let _ = NetworkThreads.start()
         return try await phones.perform(show: display.show, failed: display.show) { link, events in
             try await withSession(phones.tlsSessions) {
                 try await $0.contact(link, request, for: adapted, events: events)

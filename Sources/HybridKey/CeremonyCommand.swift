@@ -40,6 +40,8 @@ struct CeremonyCommand: AsyncParsableCommand {
     func run() async throws {
         // A prompt that is gone must not keep the last message from the phone.
         signal(SIGPIPE, SIG_IGN)
+        // While the request is read, so that a linked phone rings earlier.
+        async let _ = NetworkThreads.start()
         let report = ProgressReport(program: HybridKey.programName, format: .detect(json: display == .json))
         do {
             let request = try Self.readRequest()

@@ -4,6 +4,7 @@ internal import ArgumentParser
 internal import HybridBLEAdvert
 internal import HybridClientCeremony
 internal import HybridCommandSupport
+internal import HybridDataChannel
 internal import HybridPrimitives
 
 /// The command `hybrid-client show-qr`, which performs a ceremony and prints the response for the website's server.
@@ -86,6 +87,8 @@ struct ShowQR: AsyncParsableCommand {
     }
 
     func run() async throws {
+        // While the request is read, so that a linked phone rings earlier.
+        async let _ = NetworkThreads.start()
         let report = ProgressReport(program: HybridClient.programName, format: .detect(json: json))
         do {
             let runner = try await ShowQRRunner(self, report)
