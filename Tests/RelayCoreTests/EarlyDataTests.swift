@@ -134,6 +134,21 @@ struct EarlyDataTests {
         }
     }
 
+    @Test("of an end that may send nothing more before the other one joins does not keep the handshake from ending")
+    func paused() async throws {
+        try await HandDrivenRelay.run(earlyBytes: 4_000) { relay, tls, ticket in
+            let phone = LinkedPhone()
+            let listener = try relay.listener(phone, tls: tls)
+            let frames = Wire.frame([UInt8](repeating: 1, count: 3_000)) + Wire.frame([UInt8](repeating: 2, count: 3_000))
+            let client = try relay.resuming(ticket, early: phone.contactRequest() + frames)
+            try client.finish()
+            try relay.settle()
+            try relay.advance(by: .seconds(6))
+            #expect(!client.wire.hasEnded)
+            try relay.expectEmpty(afterClosing: [listener, client.wire])
+        }
+    }
+
     @Test("is refused before the end of the handshake, and closed in order after it")
     func refused() async throws {
         try await HandDrivenRelay.run { relay, _, ticket in

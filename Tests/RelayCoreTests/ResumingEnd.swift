@@ -58,12 +58,14 @@ extension HandDrivenRelay {
     static func run(
         loops: Int = 1,
         connections: Int = 100,
+        earlyBytes: Int = 64 << 10,
         _ body: (HandDrivenRelay, NIOSSLContext, OpenSSLClient.Ticket) throws -> Void
     ) async throws {
         let files = try await CertificateFiles()
         let relay = try HandDrivenRelay(loops: loops, transport: try files.relayTransport()) {
             $0.headTime = .seconds(5)
             $0.connections = connections
+            $0.earlyBytes = earlyBytes
         }
         try body(relay, try files.clientContext(), try relay.ticket())
     }

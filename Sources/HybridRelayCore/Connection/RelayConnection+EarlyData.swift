@@ -44,12 +44,12 @@ extension RelayConnection {
         }
     }
 
+    /// True if the handshake is not complete, and early data was accepted.
+    var isInEarlyData: Bool { tls?.isInEarlyData == true }
+
     /// True if the last bytes were written in early data, so that the output can end only after the handshake.
-    var isClosingInEarlyData: Bool {
-        guard case .closing = phase, let tls else { return false }
-        return tls.isInEarlyData
-    }
+    var isClosingInEarlyData: Bool { if case .closing = phase { isInEarlyData } else { false } }
 
     /// Limits the time until the handshake is complete, after the response; without early data, there is no limit.
-    func startHandshakeDeadline() { deadline = tls?.isInEarlyData == true ? loop.now + limits.headTime : nil }
+    func startHandshakeDeadline() { deadline = isInEarlyData ? loop.now + limits.headTime : nil }
 }

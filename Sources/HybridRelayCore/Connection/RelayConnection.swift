@@ -338,13 +338,12 @@ final class RelayConnection {
         if isTLSBlocked { return true }
         if case .held = phase { return true }
         guard !hasPeerFinished || !hasMemory else { return false }
-        // The rest of a handshake is short, and it has a deadline.
-        if tls?.isInEarlyData == true { return isWaitingForMemory }
+        // In early data, the socket is read, because the rest of the handshake is short and has a deadline.
         switch phase {
-        case .waiting where earlyFrames.count >= limits.earlyBytes: return true
-        case .waiting where !earlyFrames.isEmpty && !hasMemory: return true
-        case .paired(let other) where other.pendingOutput >= Self.window: return true
-        case .paired(let other) where other.pendingOutput > 0 && !hasMemory: return true
+        case .waiting where earlyFrames.count >= limits.earlyBytes: return !isInEarlyData
+        case .waiting where !earlyFrames.isEmpty && !hasMemory: return !isInEarlyData
+        case .paired(let other) where other.pendingOutput >= Self.window: return !isInEarlyData
+        case .paired(let other) where other.pendingOutput > 0 && !hasMemory: return !isInEarlyData
         case .held, .closing, .closed: return false
         case .proxyHeader, .head, .moving, .waiting, .listening, .paired: return isWaitingForMemory
         }
