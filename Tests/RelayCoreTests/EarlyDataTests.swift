@@ -139,7 +139,7 @@ struct EarlyDataTests {
         try await HandDrivenRelay.run(earlyBytes: 4_000) { relay, tls, ticket in
             let phone = LinkedPhone()
             let listener = try relay.listener(phone, tls: tls)
-            let frames = Wire.frame([UInt8](repeating: 1, count: 3_000)) + Wire.frame([UInt8](repeating: 2, count: 3_000))
+            let frames = (1...2).flatMap { Wire.frame([UInt8](repeating: $0, count: 3_000)) }
             let client = try relay.resuming(ticket, early: phone.contactRequest() + frames)
             try client.finish()
             try relay.settle()
