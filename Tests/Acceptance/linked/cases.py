@@ -38,11 +38,10 @@ def restarted(env):
     phone.listening()
     client.sign_in(credential)
     phone.heard(f'answered the request of "{phone.label}"')
-    connections = phone.listener.said().count(f'"{phone.label}" can wake this device')
     env.waiting.forget(env.relay.program)
     must(not env.relay.stop(), "expected the relay to end")
     env.relay.start()
-    phone.heard(f'"{phone.label}" can wake this device', connections + 1)
+    # The phone returns within 5 s, for which the relay keeps the request.
     for count in (2, 3):
         client.sign_in(credential)
         phone.heard(f'answered the request of "{phone.label}"', count)
