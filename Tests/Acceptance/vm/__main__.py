@@ -30,7 +30,18 @@ ALONE = COUNTED + tuple(f"ble-{name}" for name in (
     "rubbish"))
 # Cases of inside/desktop_key.py, which share a guest with systemd.
 WITH_SYSTEMD = tuple(f"key-{name}" for name in (
-    "tools", "ssh", "pam", "two", "kill", "suspend", "switch", "seat1", "ping", "flood", "status", "hardening", "calls"))
+    "tools", "ssh", "pam", "two", "kill", "switch", "seat1", "ping", "flood", "status", "hardening", "calls"))
+# Has a guest of its own, whose folders of the host are copied before: their driver does not survive a suspend.
+SUSPENDED = "key-suspend"
+INTO_MEMORY = """
+mkdir /run/host
+mount -t tmpfs -o size=80% host /run/host
+mkdir /run/host/programs
+find /mnt/programs -maxdepth 1 -type f -name 'hybrid-*' -exec cp -t /run/host/programs {} +
+cp -r /mnt/tests /mnt/deploy /run/host
+umount /mnt/programs /mnt/tests /mnt/deploy /mnt/results
+for name in programs tests deploy; do mount --bind /run/host/$name /mnt/$name; done
+"""
 
 
 def arguments():
@@ -74,7 +85,7 @@ def perform(suite, options, programs, results):
             return guest.run(options.run, 3600)
     begun, status = time.monotonic(), 0
     for kind, cases in guests(options.cases):
-        status = perform_inside(suite, kind, cases, machine(kind, cases in COUNTED)) or status
+        status = perform_inside(suite, kind, cases, machine(kind, cases in COUNTED), cases == SUSPENDED) or status
     if options.cases == "help":
         return status
     refused = judged(suite, results / "ceremonies.jsonl")
@@ -85,20 +96,22 @@ def perform(suite, options, programs, results):
 def guests(cases):
     """Returns the groups of cases that run in one guest each: the kind of guest, and names or None for all of a kind."""
     if cases is None:
-        return [("bluez", None), *(("bluez", name) for name in ALONE), ("desktop", None)]
+        return [("bluez", None), *(("bluez", name) for name in ALONE), ("desktop", None), ("desktop", SUSPENDED)]
     names = cases.split(",")
     groups = {"bluez": [], "desktop": []}
     for name in names:
-        if name not in ALONE:
+        if name not in (*ALONE, SUSPENDED):
             groups["desktop" if name in WITH_SYSTEMD else "bluez"].append(name)
     return [*((kind, ",".join(together)) for kind, together in groups.items() if together),
-            *(("bluez", name) for name in names if name in ALONE)]
+            *(("desktop" if name == SUSPENDED else "bluez", name) for name in names if name in (*ALONE, SUSPENDED))]
 
 
-def perform_inside(suite, kind, cases, machine):
+def perform_inside(suite, kind, cases, machine, suspends):
     """Runs cases in a guest; returns the exit status."""
     begun = time.monotonic()
     with machine:
+        if suspends:
+            machine.run(["sh", "-ec", INTO_MEMORY], quiet=True)
         if cases is None:
             print(f"{suite}, {kind}: up after {time.monotonic() - begun:.1f} s", flush=True)
         chosen = ["--guest", kind] if cases is None else ["--cases", cases]

@@ -62,7 +62,7 @@ class Machine:
                        "-device", f"virtio-9p-pci,fsdev={name},mount_tag={name}"]
         return [
             EMULATOR, "-accel", f"tcg,thread={'single' if self._clock else 'multi'},tb-size={self._image.kind.code_mib}",
-            *self._clock, "-machine", "pc,usb=off,hpet=off",
+            *self._clock, "-machine", "pc,usb=off",
             "-cpu", "max,la57=off", "-smp", str(self._processors), "-m", str(self._image.kind.memory_mib), "-nodefaults",
             "-no-user-config", "-display", "none", "-no-reboot", "-nic", "none", "-rtc", "base=utc",
             "-serial", f"file:{folder}/console",

@@ -20,7 +20,7 @@ TOGETHER = {**ceremonies.CASES, **faults.CASES, **namespaces.CASES, **key_device
             **ceremonies.LAST}
 # The cases that share a guest, by the kind of guest.
 GUESTS = {"bluez": TOGETHER, "desktop": desktop_key.CASES}
-CASES = {**TOGETHER, **key_device.ALONE, **channels.CASES, **desktop_key.CASES}
+CASES = {**TOGETHER, **key_device.ALONE, **channels.CASES, **desktop_key.CASES, **desktop_key.ALONE}
 USAGE = 64
 
 
