@@ -2,6 +2,7 @@
 
 public import HybridCaBLE
 public import HybridPrimitives
+internal import NIOPosix
 
 /// Network settings that apply to connections to every relay.
 public struct NetworkConfiguration: Sendable {
@@ -25,6 +26,15 @@ public struct NetworkConfiguration: Sendable {
         self.connectTo = connectTo
         self.trustedCertificates = trustedCertificates
         self.proxies = proxies
+    }
+
+    /// Starts the threads that run the connections of this process, unless they run.
+    ///
+    /// Otherwise the first connection starts them, which takes about two milliseconds.
+    public static func startThreads() {
+        // The singletons start their threads when they are created.
+        _ = MultiThreadedEventLoopGroup.singleton.next()
+        _ = NIOThreadPool.singleton
     }
 
     /// Time limits of each step, in seconds; they start again for each host that a relay redirects to.

@@ -41,7 +41,7 @@ struct CeremonyCommand: AsyncParsableCommand {
         // A prompt that is gone must not keep the last message from the phone.
         signal(SIGPIPE, SIG_IGN)
         // While the request is read, so that a linked phone rings earlier.
-        async let _ = NetworkThreads.start()
+        async let _ = NetworkConfiguration.startThreads()
         let report = ProgressReport(program: HybridKey.programName, format: .detect(json: display == .json))
         do {
             let request = try Self.readRequest()

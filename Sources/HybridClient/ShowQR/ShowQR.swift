@@ -88,7 +88,7 @@ struct ShowQR: AsyncParsableCommand {
 
     func run() async throws {
         // While the request is read, so that a linked phone rings earlier.
-        async let _ = NetworkThreads.start()
+        async let _ = NetworkConfiguration.startThreads()
         let report = ProgressReport(program: HybridClient.programName, format: .detect(json: json))
         do {
             let runner = try await ShowQRRunner(self, report)
