@@ -7,8 +7,13 @@ private import CHybridMalloc
 /// glibc keeps freed memory between blocks that are still in use, without a time limit. Without trimming, the memory
 /// usage of a relay would never decrease.
 struct MemoryTrimmer {
-    /// Number of connections below which trimming is not worthwhile.
+    /// Number of connections below which trimming is not worthwhile while others are open.
     private static let peakThreshold = 100
+
+    /// Number of connections below which trimming is not worthwhile when none is open.
+    ///
+    /// It is lower, because the last trim of a peak may have happened with `peakThreshold` connections left.
+    private static let idleThreshold = 10
 
     private var peak = 0
     private var acceptedAtLastTrim = 0
@@ -27,9 +32,8 @@ struct MemoryTrimmer {
     ///   - accepted: The number of connections since the start.
     mutating func trimAfterPeak(connections: Int, accepted: Int) {
         peak = max(peak, connections)
-        guard accepted - acceptedAtLastTrim >= Self.peakThreshold || peak >= Self.peakThreshold,
-            connections <= peak / 2
-        else { return }
+        let threshold = connections == 0 ? Self.idleThreshold : Self.peakThreshold
+        guard accepted - acceptedAtLastTrim >= threshold || peak >= threshold, connections <= peak / 2 else { return }
         peak = connections
         acceptedAtLastTrim = accepted
         malloc_trim(0)

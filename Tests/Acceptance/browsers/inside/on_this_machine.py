@@ -17,6 +17,7 @@ class SimulatedEnvironment(BrowserEnvironment):
     """A browser that sees one security key, the simulated node."""
 
     preferences = {}
+    switches = ()
     port = 0
 
     def start(self):
