@@ -11,8 +11,6 @@ from harness.waiting import Failed
 
 # Chromium reads DevTools commands from descriptor 3 and writes to 4.
 PLUMBING = 'eval "exec 3<&$1 4>&$2 $1<&- $2>&-"; shift 2; exec "$@"'
-# A watchdog ends the GPU process if it does not respond for some seconds; Chromium ends at the third time.
-SLOW_PROCESSOR = ("--disable-gpu-watchdog",)
 STEP = re.compile(r"FIDO: EVENT: .*UI step: (k\w+)")
 
 

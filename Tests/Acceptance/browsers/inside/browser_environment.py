@@ -6,10 +6,9 @@ import sys
 import time
 from pathlib import Path
 
-from harness import browser, firefox
 from harness.browser import Browser
 from harness.certificates import Certificates
-from harness.firefox import Firefox
+from harness.firefox import SLOW_PROCESSOR, Firefox
 from harness.hybrid_key import KeyEnvironment, nothing_left
 from harness.programs import Program
 from harness.screen import Screen
@@ -30,9 +29,8 @@ LONG = 600
 class BrowserEnvironment(KeyEnvironment):
     """A browser of a kind, and everything around it; `runs` is the number of sign-ins."""
 
-    # Further preferences of Firefox, and switches of Chromium.
-    preferences = firefox.SLOW_PROCESSOR
-    switches = browser.SLOW_PROCESSOR
+    # Further preferences of Firefox.
+    preferences = SLOW_PROCESSOR
     # The usual port, so that the browser's address bar shows the name alone.
     port = 443
 
@@ -55,7 +53,7 @@ class BrowserEnvironment(KeyEnvironment):
         else:
             certificates.trust_in_browser(self.folder.home, self.folder.environment())
             self.browser = self.keep(Browser(self.folder, self.screen, NO_BUS, {HOST: "127.0.0.1", OTHER_HOST: "127.0.0.1"},
-                                             self.waiting, self.command, self.variables, self.switches))
+                                             self.waiting, self.command, self.variables))
         self.tab = self.browser.tab
         self.tab.open(self.site.address)
         self.heading = f"{self.browser.version}, ready after {time.monotonic() - begun:.0f} s"

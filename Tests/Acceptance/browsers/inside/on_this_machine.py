@@ -17,7 +17,6 @@ class SimulatedEnvironment(BrowserEnvironment):
     """A browser that sees one security key, the simulated node."""
 
     preferences = {}
-    switches = ()
     port = 0
 
     def start(self):
