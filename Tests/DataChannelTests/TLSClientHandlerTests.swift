@@ -30,6 +30,8 @@ struct TLSClientHandlerTests {
             var failures: [TLSFailure] = []
             var isEstablished = false
             var isInputClosed = false
+            /// Failures that were reported before the end of the channel.
+            var failuresAtEnd: [TLSFailure]?
             var received: [UInt8] = []
             /// Data to send as soon as the connection is established.
             var greeting: ByteBuffer?
@@ -45,6 +47,8 @@ struct TLSClientHandlerTests {
                 }
                 if let event = event as? ChannelEvent, event == .inputClosed { isInputClosed = true }
             }
+
+            func channelInactive(context: ChannelHandlerContext) { failuresAtEnd = failuresAtEnd ?? failures }
 
             func errorCaught(context: ChannelHandlerContext, error: any Error) {
                 if let failure = error as? TLSFailure { failures.append(failure) } else { Issue.record(error) }
@@ -259,19 +263,34 @@ struct TLSClientHandlerTests {
 
     // MARK: Ends
 
+    /// A transport that ends when data is sent.
+    private final class Breaker: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+
+        func flush(context: ChannelHandlerContext) { context.fireChannelInactive() }
+    }
+
     @Test("A connection that ends while the last message of the handshake is sent does not count as established")
     func endsInHandshake() async throws {
-        final class Breaker: ChannelOutboundHandler {
-            typealias OutboundIn = ByteBuffer
-
-            func flush(context: ChannelHandlerContext) { context.fireChannelInactive() }
-        }
         let (tls, context) = try await Self.tls()
         let pair = try Pair(tls, context)
         let flight = try pair.firstFlight()
         try pair.client.pipeline.syncOperations.addHandler(Breaker(), position: .first)
         pair.deliver(flight)
         #expect(pair.seen.failures == [.cutOff] && !pair.seen.isEstablished)
+        pair.finish()
+    }
+
+    @Test("A connection that ends while an alert is sent fails for the reason of the alert")
+    func endsInAlert() async throws {
+        let (tls, context) = try await Self.tls()
+        let pair = try Pair(tls, context)
+        // A message of a version that does not exist.
+        _ = try pair.firstFlight()
+        try pair.client.pipeline.syncOperations.addHandler(Breaker(), position: .first)
+        pair.deliver([0x16, 0x09, 0x09, 0x00, 0x01, 0x00])
+        #expect(pair.seen.failures.count == 1 && pair.seen.failures != [.cutOff])
+        #expect(pair.seen.failuresAtEnd == pair.seen.failures)
         pair.finish()
     }
 

@@ -64,6 +64,8 @@ package final class TLSClientHandler: ChannelDuplexHandler {
     private(set) var hasOfferedEarlyData = false
     /// True if data was passed on since the end of the last read.
     private var hasDelivered = false
+    /// The failure while its alert is sent.
+    private var unreported: TLSFailure?
     private var closePromise: EventLoopPromise<Void>?
     private var closeTimer: Scheduled<Void>?
 
@@ -245,6 +247,8 @@ package final class TLSClientHandler: ChannelDuplexHandler {
         closeTimer?.cancel()
         closePromise?.succeed()
         closePromise = nil
+        // The end may be that of the write of an alert.
+        reportFailure(context)
         switch before {
         case .handshaking: context.fireErrorCaught(TLSFailure.cutOff)
         case .open where !isInputEnded, .closing where !isInputEnded:
@@ -353,10 +357,17 @@ package final class TLSClientHandler: ChannelDuplexHandler {
         closeTimer?.cancel()
         let promise = closePromise
         closePromise = nil
+        unreported = failure
         sendOutput(context)
-        context.fireErrorCaught(failure)
+        reportFailure(context)
         dropPending(failure)
         context.close(promise: promise)
+    }
+
+    private func reportFailure(_ context: ChannelHandlerContext) {
+        guard let failure = unreported else { return }
+        unreported = nil
+        context.fireErrorCaught(failure)
     }
 
     private func dropPending(_ error: any Error) {
