@@ -285,9 +285,9 @@ struct TLSClientHandlerTests {
     func endsInAlert() async throws {
         let (tls, context) = try await Self.tls()
         let pair = try Pair(tls, context)
-        // A message of a version that does not exist.
         _ = try pair.firstFlight()
         try pair.client.pipeline.syncOperations.addHandler(Breaker(), position: .first)
+        // A record of a version that does not exist.
         pair.deliver([0x16, 0x09, 0x09, 0x00, 0x01, 0x00])
         #expect(pair.seen.failures.count == 1 && pair.seen.failures != [.cutOff])
         #expect(pair.seen.failuresAtEnd == pair.seen.failures)

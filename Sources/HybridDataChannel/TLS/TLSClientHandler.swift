@@ -247,7 +247,7 @@ package final class TLSClientHandler: ChannelDuplexHandler {
         closeTimer?.cancel()
         closePromise?.succeed()
         closePromise = nil
-        // The end may be that of the write of an alert.
+        // A failed write of an alert ends the channel, too.
         reportFailure(context)
         switch before {
         case .handshaking: context.fireErrorCaught(TLSFailure.cutOff)

@@ -23,7 +23,7 @@ from harness.waiting import poll
 from qemu import Monitor
 
 EMULATOR = "qemu-system-x86_64"
-# Emulated AVX2 gave Chromium's GPU process wrong addresses for VPGATHERDD; it crashed whenever a dialog was drawn.
+# The emulated VPGATHERDD of AVX2 reads from wrong addresses, which crashes Chromium's GPU process.
 PROCESSOR = "max,la57=off,avx2=off"
 # 141 is CMPXCHG16B: when emulated, it sometimes left wrong flags in the kernel, which then panicked. With it cleared
 # the kernel does not use it; programs still may.
