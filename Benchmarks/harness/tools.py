@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prerequisites of the measurements: packages, compiled tools, a certificate."""
+import argparse
 import os
 import pathlib
 import platform
@@ -31,6 +32,13 @@ class Stop(Exception):
     def __init__(self, status, text):
         super().__init__(text)
         self.status = status
+
+
+def positive(text):
+    """Reads an option's value."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"not a number above 0: {text!r}")
+    return int(text)
 
 
 def installed(package):

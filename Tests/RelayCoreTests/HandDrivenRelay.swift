@@ -40,7 +40,11 @@ final class HandDrivenRelay {
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
         let start = now
-        loops = try (0..<count).map { _ in Reactor(context, try LoopMailbox(), now: start) }
+        let mailboxes = try (0..<count).map { _ in try LoopMailbox() }
+        loops = mailboxes.enumerated().map { index, mailbox in
+            let helper = mailboxes.dropFirst(index + 1).first
+            return Reactor(context, mailbox, isAccepting: index == 0, helper: helper, now: start)
+        }
         self.context = context
     }
 
@@ -64,6 +68,18 @@ final class HandDrivenRelay {
             if !isBusy { return }
         }
         Issue.record("the loops do not come to rest")
+    }
+
+    /// Runs one loop once, as if it was busy for part of some time, and idle for the rest.
+    ///
+    /// - Returns: False if there was nothing to do.
+    @discardableResult
+    func turn(_ loop: Int, busy: TimeAmount, of time: TimeAmount) -> Bool {
+        now = now + time - busy
+        let hasWorked = turn(loop)
+        now = now + busy
+        loops[loop].recordTurn(until: now)
+        return hasWorked
     }
 
     /// Lets time pass and checks all deadlines.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import HybridRelayCore
 import IntegrationTestSupport
 import NIOCore
 import NIOSSL
 import TestSupport
 import Testing
+
+@testable import HybridRelayCore
 
 /// A relay on its own port, and the ends of tunnels through it.
 struct RunningRelay {
@@ -15,7 +16,7 @@ struct RunningRelay {
     /// First bytes of each connection: a balancer's PROXY header, or nothing.
     var header: [UInt8] = []
 
-    /// Runs a relay for the duration of `body`.
+    /// Runs a relay for the duration of `body`; all its event loops accept connections.
     @discardableResult
     static func run<Outcome: Sendable>(
         on host: String = "127.0.0.1",
@@ -33,7 +34,8 @@ struct RunningRelay {
             loops: loops,
             configure: configure
         ) { server, address in
-            try await body(RunningRelay(server: server, address: address, tls: clientTLS))
+            server.acceptOnAllLoops()
+            return try await body(RunningRelay(server: server, address: address, tls: clientTLS))
         }
     }
 

@@ -36,7 +36,8 @@ public import NIOCore
 /// relay's state to operators.
 ///
 /// Each event loop has its own connections, and both ends of a tunnel are on the same one: a client that was accepted on
-/// another moves to its phone's. So messages never pass between threads.
+/// another moves to its phone's. So messages never pass between threads. Only as many event loops accept connections as
+/// the load needs (`LoopLoad`).
 ///
 /// Before a planned shutdown, the relay drains: no tunnel can be opened, but waiting tunnels can still be joined. Phones
 /// that listen are closed, so that they connect to another relay. The relay stops when the last tunnel has ended or the
@@ -89,7 +90,7 @@ public final class RelayServer: Sendable {
     ///   descriptors or threads left. In that case, the relay does not listen.
     public func start() async throws -> [SocketAddress] {
         do {
-            for _ in 0..<loopCount { try startLoop() }
+            try startLoops()
             let addresses = try listen()
             running.withLock { $0.stage = .ready }
             return addresses
@@ -99,11 +100,16 @@ public final class RelayServer: Sendable {
         }
     }
 
-    private func startLoop() throws {
-        let mailbox = try LoopMailbox()
-        let isStarted = DedicatedThread.start { [context] in Reactor(context, mailbox).run() }
-        guard isStarted else { throw IOError(errnoCode: EAGAIN, reason: "pthread_create") }
-        running.withLock { $0.loops.append(mailbox) }
+    private func startLoops() throws {
+        let mailboxes = try (0..<loopCount).map { _ in try LoopMailbox() }
+        for (index, mailbox) in mailboxes.enumerated() {
+            let helper = index + 1 < loopCount ? mailboxes[index + 1] : nil
+            let isStarted = DedicatedThread.start { [context] in
+                Reactor(context, mailbox, isAccepting: index == 0, helper: helper).run()
+            }
+            guard isStarted else { throw IOError(errnoCode: EAGAIN, reason: "pthread_create") }
+            running.withLock { $0.loops.append(mailbox) }
+        }
     }
 
     private func listen() throws -> [SocketAddress] {
@@ -130,20 +136,8 @@ public final class RelayServer: Sendable {
         return addresses
     }
 
-    /// Adds a connected socket as if an event loop had accepted it, and makes it non-blocking.
-    ///
-    /// - Parameters:
-    ///   - descriptor: The socket, which the relay owns from now on.
-    ///   - address: The peer's address, if it is known.
-    ///   - index: The index of the event loop.
-    func adopt(_ descriptor: CInt, from address: SocketAddress?, onLoop index: Int) {
-        _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
-        let loops = running.withLock { $0.loops }
-        guard index < loops.count, loops[index].post(.adopt(descriptor, from: address)) else {
-            close(descriptor)
-            return
-        }
-    }
+    /// Makes all event loops accept connections, until the load changes, so that a test uses all of them.
+    func acceptOnAllLoops() { for loop in running.withLock({ $0.loops }) { loop.post(.accept(true)) } }
 
     /// Number of connections that have moved to another event loop.
     var handOffs: Int { running.withLock { $0.loops }.reduce(0) { $0 + $1.handOffs } }

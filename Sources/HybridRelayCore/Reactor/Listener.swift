@@ -9,6 +9,10 @@ internal import NIOCore
 /// If the system has no descriptor or memory for another connection, accepting pauses. Such a connection stays in the
 /// kernel's queue, and the listener stays readable. Without a pause, the event loop would retry continuously.
 struct Listener {
+    /// The lowest event number of a listener.
+    ///
+    /// The highest 32 bits are set, which no connection's generation has.
+    static let firstEvent = UInt64.max << 32
     private static let pause = TimeAmount.milliseconds(200)
     /// Maximum number of connections accepted in one turn, so that the other event loops get their share, and open
     /// connections do not wait.
@@ -20,22 +24,25 @@ struct Listener {
 
     init(_ descriptor: CInt) { self.descriptor = descriptor }
 
-    /// Registers the socket for events with this number.
+    /// Registers the socket for events.
     ///
     /// Of all event loops that wait, the kernel wakes one, not all. If the system has no memory for it, it is repeated
     /// after a pause.
-    mutating func register(on epoll: CInt, event: UInt64, now: NIODeadline) {
+    mutating func register(on epoll: CInt, now: NIODeadline) {
         let result = hybrid_epoll_control(
             epoll,
             EPOLL_CTL_ADD,
             descriptor,
             EPOLLIN.rawValue | EPOLLEXCLUSIVE.rawValue,
-            event
+            Self.firstEvent | UInt64(UInt32(bitPattern: descriptor))
         )
         pausedUntil = result == 0 ? nil : now + Self.pause
     }
 
-    func remove(from epoll: CInt) { _ = hybrid_epoll_control(epoll, EPOLL_CTL_DEL, descriptor, 0, 0) }
+    mutating func remove(from epoll: CInt) {
+        _ = hybrid_epoll_control(epoll, EPOLL_CTL_DEL, descriptor, 0, 0)
+        pausedUntil = nil
+    }
 
     /// Accepts waiting connections.
     ///
@@ -63,6 +70,58 @@ struct Listener {
             }
         }
         return 0
+    }
+}
+
+/// The listening sockets of one event loop, which watches them while it accepts connections.
+struct Listeners {
+    private let epoll: CInt
+    /// False if the other event loops accept all connections.
+    private(set) var isAccepting: Bool
+    private var all: [Listener] = []
+
+    init(epoll: CInt, isAccepting: Bool) { (self.epoll, self.isAccepting) = (epoll, isAccepting) }
+
+    /// The earliest time when a paused listener resumes.
+    var nextResume: NIODeadline? {
+        var next: NIODeadline?
+        for listener in all { if let time = listener.pausedUntil { next = min(next ?? time, time) } }
+        return next
+    }
+
+    mutating func add(_ descriptor: CInt, now: NIODeadline) {
+        var listener = Listener(descriptor)
+        if isAccepting { listener.register(on: epoll, now: now) }
+        all.append(listener)
+    }
+
+    /// Starts or stops accepting connections.
+    mutating func set(isAccepting: Bool, now: NIODeadline) {
+        guard isAccepting != self.isAccepting else { return }
+        self.isAccepting = isAccepting
+        for index in all.indices {
+            if isAccepting { all[index].register(on: epoll, now: now) } else { all[index].remove(from: epoll) }
+        }
+    }
+
+    mutating func removeAll() {
+        for index in all.indices { all[index].remove(from: epoll) }
+        all = []
+    }
+
+    /// Accepts waiting connections.
+    ///
+    /// - Returns: The error number if accepting is now paused, otherwise 0.
+    mutating func accept(from descriptor: CInt, now: NIODeadline, _ body: (CInt, SocketAddress?) -> Void) -> CInt {
+        guard isAccepting, let index = all.firstIndex(where: { $0.descriptor == descriptor }) else { return 0 }
+        return all[index].accept(on: epoll, now: now, body)
+    }
+
+    /// Resumes the listeners whose pause is over.
+    mutating func resume(now: NIODeadline) {
+        for index in all.indices {
+            if let time = all[index].pausedUntil, time <= now { all[index].register(on: epoll, now: now) }
+        }
     }
 }
 

@@ -9,10 +9,10 @@ internal import NIOCore
 enum LoopMessage: Sendable {
     /// Accept connections from a listening socket.
     case listen(CInt)
-    /// Stop accepting, and resume the caller.
+    /// Accept connections from the listening sockets, or leave that to the other event loops.
+    case accept(Bool)
+    /// Stop listening, and resume the caller.
     case stopListening(CheckedContinuation<Void, Never>)
-    /// Handle a connected socket like an accepted one.
-    case adopt(CInt, from: SocketAddress?)
     /// Continue a connection that another event loop has handed over.
     case receive(ConnectionTransfer)
     /// Close the connection that is one end of a tunnel, or refuse its request if that is held.

@@ -37,7 +37,12 @@ final class Reactor {
     private(set) var connectionCount = 0
     /// Connections that had no tunnel when they were admitted, the oldest first.
     private var withoutTunnel = ConnectionQueue()
-    private var listeners: [Listener] = []
+    private var listeners: Listeners
+    /// The event loop that accepts connections, too, while this one is busy; `nil` for the last one.
+    private let helper: LoopMailbox?
+    private var load: LoopLoad
+    /// True if the helper was last told to accept connections.
+    private var isHelped = false
     private var nextSweep: NIODeadline
     private var isStopped = false
     private var whenStopped: CheckedContinuation<Void, Never>?
@@ -48,10 +53,26 @@ final class Reactor {
     private var closeDeadline: NIODeadline?
 
     /// Creates an event loop; it must be used only on the thread that creates it.
-    init(_ context: RelayContext, _ mailbox: LoopMailbox, now: NIODeadline = .now()) {
+    ///
+    /// - Parameters:
+    ///   - context: The parts that all event loops share.
+    ///   - mailbox: The messages for this event loop.
+    ///   - isAccepting: False if the event loop accepts connections only while another one is busy.
+    ///   - helper: The event loop that accepts connections, too, while this one is busy.
+    ///   - now: The current time.
+    init(
+        _ context: RelayContext,
+        _ mailbox: LoopMailbox,
+        isAccepting: Bool,
+        helper: LoopMailbox?,
+        now: NIODeadline = .now()
+    ) {
         self.context = context
         self.mailbox = mailbox
+        self.helper = helper
         self.now = now
+        listeners = Listeners(epoll: mailbox.epoll, isAccepting: isAccepting)
+        load = LoopLoad(since: now)
         nextSweep = now + context.sweepInterval
     }
 
@@ -61,23 +82,26 @@ final class Reactor {
 
     /// Runs until a message stops the event loop.
     func run() {
+        var end = NIODeadline.now()
         while !isStopped {
-            turn(waiting: timeout)
+            turn(waiting: timeout(from: end))
             if now >= nextSweep {
                 sweep(now: now)
                 nextSweep = now + context.sweepInterval
             }
+            end = .now()
+            recordTurn(until: end)
         }
         closeAll()
         whenStopped?.resume()
     }
 
     /// The time until the next deadline in milliseconds, rounded up.
-    private var timeout: CInt {
+    private func timeout(from time: NIODeadline) -> CInt {
         var next = nextSweep
-        for listener in listeners { if let time = listener.pausedUntil { next = min(next, time) } }
+        if let time = listeners.nextResume { next = min(next, time) }
         if let closeDeadline, connectionCount > 0 { next = min(next, closeDeadline) }
-        let wait = (next - .now()).nanoseconds
+        let wait = (next - time).nanoseconds
         return CInt(clamping: max(0, (wait + 999_999) / 1_000_000))
     }
 
@@ -100,13 +124,13 @@ final class Reactor {
             let number = hybrid_epoll_data(&events[index])
             switch number {
             case LoopMailbox.event: hasMessages = true
-            case Self.firstListenerEvent...: readyListeners.append(CInt(truncatingIfNeeded: number))
+            case Listener.firstEvent...: readyListeners.append(CInt(truncatingIfNeeded: number))
             default: handle(ConnectionID(number: number), events[index].events)
             }
         }
         if hasMessages { for message in mailbox.take() { handle(message) } }
         for descriptor in readyListeners { accept(from: descriptor) }
-        resumeListeners()
+        listeners.resume(now: now)
         finishClosing()
         return count > 0
     }
@@ -121,11 +145,10 @@ final class Reactor {
     private func handle(_ message: LoopMessage) {
         switch message {
         case .listen(let descriptor): listen(descriptor)
+        case .accept(let isAccepting): listeners.set(isAccepting: isAccepting, now: now)
         case .stopListening(let continuation):
-            for listener in listeners { listener.remove(from: mailbox.epoll) }
-            listeners = []
+            listeners.removeAll()
             continuation.resume()
-        case .adopt(let descriptor, let address): adopt(descriptor, from: address)
         case .receive(let transfer): receive(transfer.connection)
         case .closeTunnel(let id, let code, let refusal): connection(id)?.closeTunnel(code, refusal)
         case .contact(let id, let order): if let connection = connection(id) { carryOut(order, on: connection) }
@@ -144,35 +167,22 @@ final class Reactor {
 
     // MARK: Accepting
 
-    /// The events of listeners have the highest 32 bits set, which no connection's generation has.
-    private static let firstListenerEvent = UInt64.max << 32
-
-    private static func event(ofListener descriptor: CInt) -> UInt64 {
-        firstListenerEvent | UInt64(UInt32(bitPattern: descriptor))
-    }
-
     /// Accepts connections from a listening, non-blocking socket, which the caller owns.
-    func listen(_ descriptor: CInt) {
-        var listener = Listener(descriptor)
-        listener.register(on: mailbox.epoll, event: Self.event(ofListener: descriptor), now: now)
-        listeners.append(listener)
-    }
+    func listen(_ descriptor: CInt) { listeners.add(descriptor, now: now) }
 
     private func accept(from descriptor: CInt) {
-        guard let index = listeners.firstIndex(where: { $0.descriptor == descriptor }) else { return }
-        var listener = listeners[index]
-        let code = listener.accept(on: mailbox.epoll, now: now) { adopt($0, from: $1) }
-        listeners[index] = listener
+        let code = listeners.accept(from: descriptor, now: now) { adopt($0, from: $1) }
         if code != 0 { context.warnOfAcceptPause(code, now: now) }
     }
 
-    private func resumeListeners() {
-        for index in listeners.indices {
-            var listener = listeners[index]
-            guard let time = listener.pausedUntil, time <= now else { continue }
-            listener.register(on: mailbox.epoll, event: Self.event(ofListener: listener.descriptor), now: now)
-            listeners[index] = listener
-        }
+    /// Records the time that the current turn took; starts or stops the helper if the load has changed.
+    func recordTurn(until end: NIODeadline) {
+        load.record(now, until: end)
+        guard let helper else { return }
+        let needsHelper = listeners.isAccepting && load.needsHelper
+        guard needsHelper != isHelped else { return }
+        isHelped = needsHelper
+        helper.post(.accept(needsHelper))
     }
 
     /// Takes over a connected, non-blocking socket and admits the connection, or closes it.

@@ -47,7 +47,7 @@ final class RelayUnderTest {
             logger: Logger(label: "fuzz") { _ in CountingHandler(log: log) }
         )
         let start = now
-        loops = try (0..<2).map { _ in Reactor(relay, try LoopMailbox(), now: start) }
+        loops = try (0..<2).map { _ in Reactor(relay, try LoopMailbox(), isAccepting: true, helper: nil, now: start) }
         self.relay = relay
     }
 
