@@ -105,7 +105,7 @@ class Load:
         except OSError as error:
             raw.close()
             if isinstance(error, (ConnectionError, TimeoutError, ssl.SSLError)):
-                raise HungUp() from None
+                raise HungUp(f"before the request: {error!r}") from None
             raise
         except BaseException:
             raw.close()

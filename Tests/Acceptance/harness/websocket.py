@@ -9,6 +9,7 @@ import hashlib
 import random
 import socket
 import struct
+import time
 
 from harness.async_waiting import Failed
 
@@ -30,8 +31,8 @@ class Refused(Failed):
 class HungUp(Failed):
     """The connection ended before a response."""
 
-    def __init__(self):
-        super().__init__("expected a response; the connection ended first")
+    def __init__(self, when):
+        super().__init__(f"expected a response; the connection ended first, {when}")
 
 
 def request(path, *, token=None, protocol=TUNNEL, fields=()):
@@ -76,6 +77,7 @@ class Line(asyncio.Protocol):
 
     def __init__(self):
         self.transport = None
+        self.began = time.monotonic()
         self.heard = bytearray()
         self.over = asyncio.get_running_loop().create_future()
         self._writable = None
@@ -199,7 +201,7 @@ class End(Line):
             self.answered.set_result(None)
 
     def connection_lost(self, error):
-        self._answer(HungUp())
+        self._answer(HungUp(f"{time.monotonic() - self.began:.1f} s after it began"))
         super().connection_lost(error)
         self._wake()
 
