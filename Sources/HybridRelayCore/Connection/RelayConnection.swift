@@ -65,18 +65,18 @@ final class RelayConnection {
     var listener: ListenerState?
 
     var head: RequestHeadReader
-    // The run-time checks of exclusive access of the next three properties cost more than a short message. They are not
+    // The run-time checks of exclusive access of the next four properties cost more than a short message. They are not
     // needed, because no access calls code that could access the same property: the reader and the arrays call no other.
     @exclusivity(unchecked) var frames: FrameReader
     /// Received bytes of something whose end has not arrived.
     @exclusivity(unchecked) var held: [UInt8] = []
+    /// Frames of an end whose other end has not joined yet.
+    @exclusivity(unchecked) var earlyFrames: [UInt8] = []
     /// Bytes that the socket has not accepted, from `outputStart` on.
     @exclusivity(unchecked) var output: [UInt8] = []
     var outputStart = 0
     /// Number of bytes that `held` must have before it is processed again.
     var neededBytes = 0
-    /// Frames of an end whose other end has not joined yet.
-    var earlyFrames: [UInt8] = []
     /// Number of bytes that count toward the budget.
     private(set) var heldBytes = 0
     /// The events for which the socket is registered.

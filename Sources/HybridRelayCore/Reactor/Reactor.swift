@@ -177,8 +177,8 @@ final class Reactor {
 
     /// Records the time that the current turn took; starts or stops the helper if the load has changed.
     func recordTurn(until end: NIODeadline) {
-        load.record(now, until: end)
         guard let helper else { return }
+        load.record(now, until: end)
         let needsHelper = listeners.isAccepting && load.needsHelper
         guard needsHelper != isHelped else { return }
         isHelped = needsHelper
