@@ -65,9 +65,10 @@ struct LoopLoadTests {
         #expect(try connect() == [2])
         // The first one stops its helper, which stops the last one.
         relay.turn(0, busy: .zero, of: Self.calm)
+        ends.append(try .connected(to: address))
         keepBusy(1)
         relay.turn(2)
         #expect(try connect() == [0])
-        #expect(relay.loops.map(\.connectionCount) == [3, 1, 1])
+        #expect(relay.loops.map(\.connectionCount) == [3, 2, 1], "the kernel may have woken only the helper")
     }
 }

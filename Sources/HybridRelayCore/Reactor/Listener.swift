@@ -84,6 +84,7 @@ struct Listeners {
 
     /// The earliest time when a paused listener resumes.
     var nextResume: NIODeadline? {
+        guard isAccepting else { return nil }
         var next: NIODeadline?
         for listener in all { if let time = listener.pausedUntil { next = min(next ?? time, time) } }
         return next
@@ -109,16 +110,19 @@ struct Listeners {
         all = []
     }
 
-    /// Accepts waiting connections.
+    /// Accepts waiting connections, even if the event loop has stopped accepting in the same turn.
+    ///
+    /// The kernel may have woken no other event loop for them.
     ///
     /// - Returns: The error number if accepting is now paused, otherwise 0.
     mutating func accept(from descriptor: CInt, now: NIODeadline, _ body: (CInt, SocketAddress?) -> Void) -> CInt {
-        guard isAccepting, let index = all.firstIndex(where: { $0.descriptor == descriptor }) else { return 0 }
+        guard let index = all.firstIndex(where: { $0.descriptor == descriptor }) else { return 0 }
         return all[index].accept(on: epoll, now: now, body)
     }
 
     /// Resumes the listeners whose pause is over.
     mutating func resume(now: NIODeadline) {
+        guard isAccepting else { return }
         for index in all.indices {
             if let time = all[index].pausedUntil, time <= now { all[index].register(on: epoll, now: now) }
         }
