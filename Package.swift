@@ -26,189 +26,134 @@ let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl
 let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 
-func library(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource]? = nil) -> Target {
-    .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings)
+/// Returns the library of a folder: its module is named `Hybrid` and the folder's name.
+func library(
+    _ name: String,
+    in group: String? = nil,
+    _ dependencies: [Target.Dependency],
+    resources: [Resource]? = nil
+) -> Target {
+    let folder = name.dropFirst("Hybrid".count)
+    return .target(
+        name: name,
+        dependencies: dependencies,
+        path: ["Sources", group, String(folder)].compactMap(\.self).joined(separator: "/"),
+        resources: resources,
+        swiftSettings: settings
+    )
 }
 
 // With --static-swift-stdlib, Swift exports all symbols: the programs are larger, and start a millisecond later.
 let linking: [LinkerSetting] = [.unsafeFlags(["-Xlinker", "--no-export-dynamic"])]
 
-func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .executableTarget(
+func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, swiftSettings: settings, linkerSettings: linking)
+}
+
+/// Returns a target of `Tests`, which stands where the code that it tests stands in `Sources`.
+func tests(
+    _ name: String,
+    in group: String? = nil,
+    _ dependencies: [Target.Dependency],
+    exclude: [String] = []
+) -> Target {
+    .testTarget(
         name: name,
-        dependencies: dependencies + [argumentParser],
-        swiftSettings: settings,
-        linkerSettings: linking
+        dependencies: dependencies,
+        path: ["Tests", group, name].compactMap(\.self).joined(separator: "/"),
+        exclude: exclude,
+        swiftSettings: settings
     )
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
-    .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: settings)
+/// Returns a target with helpers for tests.
+func support(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Tests/Testing/\(name)", swiftSettings: settings)
+}
+
+/// Returns the module of a C library or of C headers.
+func cLibrary(_ name: String, pkgConfig: String? = nil, apt package: String? = nil) -> Target {
+    .systemLibrary(
+        name: name,
+        path: "Sources/Support/CLibraries/\(name)",
+        pkgConfig: pkgConfig,
+        providers: package.map { [.apt([$0])] }
+    )
 }
 
 let systemLibraries: [Target] = [
-    .systemLibrary(
-        name: "CHybridSystemd",
-        path: "Sources/CLibraries/CHybridSystemd",
-        pkgConfig: "libsystemd",
-        providers: [.apt(["libsystemd-dev"])]
-    ),
+    cLibrary("CHybridSystemd", pkgConfig: "libsystemd", apt: "libsystemd-dev"),
     // Headers only, for the kernel's Bluetooth sockets; no library is linked.
-    .systemLibrary(
-        name: "CHybridBluetooth",
-        path: "Sources/CLibraries/CHybridBluetooth",
-        providers: [.apt(["libbluetooth-dev"])]
-    ),
-    .systemLibrary(
-        name: "CHybridQREncode",
-        path: "Sources/CLibraries/CHybridQREncode",
-        pkgConfig: "libqrencode",
-        providers: [.apt(["libqrencode-dev"])]
-    ),
-    .systemLibrary(
-        name: "CHybridZBar",
-        path: "Sources/CLibraries/CHybridZBar",
-        pkgConfig: "zbar",
-        providers: [.apt(["libzbar-dev"])]
-    ),
-    .systemLibrary(
-        name: "CHybridPNG",
-        path: "Sources/CLibraries/CHybridPNG",
-        pkgConfig: "libpng",
-        providers: [.apt(["libpng-dev"])]
-    ),
-    .systemLibrary(
-        name: "CHybridTurboJPEG",
-        path: "Sources/CLibraries/CHybridTurboJPEG",
-        pkgConfig: "libturbojpeg",
-        providers: [.apt(["libturbojpeg0-dev"])]
-    ),
+    cLibrary("CHybridBluetooth", apt: "libbluetooth-dev"),
+    cLibrary("CHybridQREncode", pkgConfig: "libqrencode", apt: "libqrencode-dev"),
+    cLibrary("CHybridZBar", pkgConfig: "zbar", apt: "libzbar-dev"),
+    cLibrary("CHybridPNG", pkgConfig: "libpng", apt: "libpng-dev"),
+    cLibrary("CHybridTurboJPEG", pkgConfig: "libturbojpeg", apt: "libturbojpeg0-dev"),
     // malloc.h, which is not part of the Glibc module.
-    .systemLibrary(name: "CHybridMalloc", path: "Sources/CLibraries/CHybridMalloc"),
+    cLibrary("CHybridMalloc"),
     // Calls of the kernel that are variadic or have no function in glibc.
-    .systemLibrary(name: "CHybridLinux", path: "Sources/CLibraries/CHybridLinux"),
-    .systemLibrary(
-        name: "CHybridXCB",
-        path: "Sources/CLibraries/CHybridXCB",
-        pkgConfig: "xcb",
-        providers: [.apt(["libxcb1-dev"])]
-    ),
-    .systemLibrary(
-        name: "CHybridPSL",
-        path: "Sources/CLibraries/CHybridPSL",
-        pkgConfig: "libpsl",
-        providers: [.apt(["libpsl-dev"])]
-    ),
-    .systemLibrary(
-        name: "CHybridZlib",
-        path: "Sources/CLibraries/CHybridZlib",
-        pkgConfig: "zlib",
-        providers: [.apt(["zlib1g-dev"])]
-    ),
-    .systemLibrary(
-        name: "CHybridOpenSSL",
-        path: "Sources/CLibraries/CHybridOpenSSL",
-        pkgConfig: "libssl",
-        providers: [.apt(["libssl-dev"])]
-    ),
+    cLibrary("CHybridLinux"),
+    cLibrary("CHybridXCB", pkgConfig: "xcb", apt: "libxcb1-dev"),
+    cLibrary("CHybridPSL", pkgConfig: "libpsl", apt: "libpsl-dev"),
+    cLibrary("CHybridZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
+    cLibrary("CHybridOpenSSL", pkgConfig: "libssl", apt: "libssl-dev"),
     // Headers only; the libraries are loaded at run time.
-    .systemLibrary(
-        name: "CHybridTSS2",
-        path: "Sources/CLibraries/CHybridTSS2",
-        providers: [.apt(["libtss2-dev"])]
-    ),
+    cLibrary("CHybridTSS2", apt: "libtss2-dev"),
 ]
 
 let libraries: [Target] = [
-    library("HybridPrimitives", []),
-    library("HybridThreads", []),
-    library("HybridCBOR", []),
-    library("HybridCTAP", ["HybridPrimitives", "HybridCBOR", crypto]),
-    library("HybridCTAPHID", ["HybridCTAP"]),
-    library("HybridSecurityKey", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridCTAPHID", crypto]),
-    library("HybridCaBLE", ["HybridPrimitives", "HybridCBOR", crypto, cryptoExtras]),
-    library("HybridSSHAgent", ["HybridPrimitives", crypto, cryptoExtras]),
-    library("HybridDeflate", ["CHybridZlib"]),
-    library("HybridWebAuthn", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridDeflate", "CHybridPSL", crypto]),
+    library("HybridPrimitives", in: "Support", []),
+    library("HybridThreads", in: "Support", []),
+    library("HybridProgram", in: "Support", ["HybridPrimitives", "CHybridLinux"]),
+    library("HybridDeflate", in: "Support", ["CHybridZlib"]),
+    library("HybridCBOR", in: "Protocol", []),
+    library("HybridCTAP", in: "Protocol", ["HybridPrimitives", "HybridCBOR", crypto]),
+    library("HybridSecurityKey", in: "Protocol", ["HybridCTAP", crypto]),
+    library("HybridSSHAgent", in: "Protocol", ["HybridPrimitives", crypto, cryptoExtras]),
+    library("HybridWebAuthn", in: "Protocol", ["HybridCTAP", "HybridDeflate", "CHybridPSL", crypto]),
     library(
         "HybridRelyingParty",
-        [
-            "HybridPrimitives", "HybridThreads", "HybridCBOR", "HybridCTAP", "HybridWebAuthn", crypto, cryptoExtras,
-            x509, asn1,
-        ]
+        in: "Protocol",
+        ["HybridThreads", "HybridWebAuthn", crypto, cryptoExtras, x509, asn1]
     ),
-    library("HybridQRCode", ["CHybridQREncode", "CHybridPNG"]),
-    library(
-        "HybridQRScanning",
-        ["HybridPrimitives", "CHybridZBar", "CHybridPNG", "CHybridTurboJPEG", "HybridThreads"]
-    ),
-    library("HybridSystemBus", ["CHybridSystemd", "CHybridLinux", "HybridThreads"]),
-    library("HybridDesktopPortal", ["HybridPrimitives", "HybridSystemBus"]),
-    library(
-        "HybridBLEAdvert",
-        ["HybridPrimitives", "HybridCaBLE", "HybridSystemBus", "CHybridBluetooth", "HybridThreads"]
-    ),
+    library("HybridCaBLE", ["HybridPrimitives", "HybridCBOR", crypto, cryptoExtras]),
+    library("HybridDBus", in: "Support", ["HybridThreads", "CHybridSystemd", "CHybridLinux"]),
+    library("HybridBLEAdvert", ["HybridCaBLE", "HybridDBus", "CHybridBluetooth"]),
     library(
         "HybridDataChannel",
+        in: "Transport",
         [
-            "HybridPrimitives", "HybridCaBLE", "HybridThreads", crypto, nio("NIOCore"), nio("NIOPosix"),
-            nio("NIOHTTP1"),
-            nio("NIOWebSocket"),
-            nioSSL,
+            "HybridCaBLE", "HybridThreads", crypto, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
+            nio("NIOWebSocket"), nioSSL,
         ]
     ),
-    library("HybridAuthenticator", ["HybridPrimitives", "HybridCTAP", "HybridSSHAgent", crypto]),
-    library("HybridTPM", ["HybridPrimitives", "CHybridTSS2"]),
-    library(
-        "HybridVault",
-        [
-            "HybridPrimitives", "HybridThreads", "HybridCBOR", "HybridCTAP", "HybridDeflate", "HybridAuthenticator",
-            "HybridTPM", crypto, cryptoExtras,
-        ]
-    ),
-    library("HybridPinentry", ["HybridPrimitives", "HybridThreads"]),
+    library("HybridSession", in: "Transport", ["HybridCTAP", "HybridBLEAdvert", "HybridDataChannel"]),
     library(
         "HybridCommandSupport",
-        ["HybridThreads", "HybridPrimitives", "CHybridLinux", argumentParser, logging, coreMetrics]
+        in: "Support",
+        ["HybridThreads", "HybridProgram", argumentParser, logging, coreMetrics]
     ),
+    library("HybridDoctor", in: "Support", ["HybridCommandSupport", "HybridSession", argumentParser]),
+    library("HybridAuthenticator", in: "Phone", ["HybridCTAP", "HybridSSHAgent", crypto]),
+    library("HybridTPM", in: "Phone", ["HybridPrimitives", "CHybridTSS2"]),
     library(
-        "HybridSession",
-        ["HybridThreads", "HybridPrimitives", "HybridCaBLE", "HybridCTAP", "HybridBLEAdvert", "HybridDataChannel"]
+        "HybridVault",
+        in: "Phone",
+        ["HybridThreads", "HybridDeflate", "HybridAuthenticator", "HybridTPM", crypto, cryptoExtras]
     ),
+    library("HybridVaultAgent", in: "Phone", ["HybridDBus", "HybridAuthenticator", "HybridCommandSupport"]),
+    library("HybridPhoneLinks", in: "Phone", ["HybridCommandSupport", "HybridSession", crypto]),
     library(
-        "HybridDoctor",
-        [
-            "HybridPrimitives", "HybridThreads", "HybridCaBLE", "HybridBLEAdvert", "HybridDataChannel",
-            "HybridCommandSupport", "HybridSession", argumentParser,
-        ]
+        "HybridQRScanning",
+        in: "Phone",
+        ["HybridPrimitives", "HybridThreads", "CHybridZBar", "CHybridPNG", "CHybridTurboJPEG"]
     ),
-    library(
-        "HybridPhoneLinks",
-        [
-            "HybridPrimitives", "HybridThreads", "HybridCBOR", "HybridCaBLE", "HybridSystemBus", "HybridDataChannel",
-            "HybridCommandSupport", "HybridSession", crypto,
-        ]
-    ),
-    library(
-        "HybridVaultAgent",
-        ["HybridPrimitives", "HybridThreads", "HybridSystemBus", "HybridAuthenticator", "HybridCommandSupport"]
-    ),
-    library(
-        "HybridRelayCore",
-        [
-            "HybridThreads", "HybridPrimitives", "HybridCaBLE", "CHybridLinux", crypto, nio("NIOCore"),
-            nio("NIOPosix"),
-            nio("NIOHTTP1"),
-            nioSSL,
-            logging, metrics,
-        ]
-    ),
-    library(
-        "HybridRelayCheck",
-        ["HybridPrimitives", "HybridCaBLE", "HybridDataChannel", crypto, nio("NIOCore"), nio("NIOPosix")]
-    ),
+    library("HybridPinentry", in: "Phone", ["HybridPrimitives", "HybridThreads"]),
+    library("HybridDesktopPortal", in: "Phone", ["HybridPrimitives", "HybridDBus"]),
+    library("HybridQRCode", in: "Computer", ["CHybridQREncode", "CHybridPNG"]),
     library(
         "HybridLocalPage",
+        in: "Computer",
         [
             "HybridPrimitives", "HybridThreads", "HybridQRCode", crypto, nio("NIOCore"), nio("NIOPosix"),
             nio("NIOHTTP1"),
@@ -217,245 +162,154 @@ let libraries: [Target] = [
     ),
     library(
         "HybridClientCeremony",
-        [
-            "HybridPrimitives", "HybridThreads", "HybridCBOR", "HybridCTAP", "HybridCaBLE", "HybridWebAuthn",
-            "HybridQRCode", "HybridBLEAdvert", "HybridDataChannel", "HybridCommandSupport", "HybridSession",
-            "HybridLocalPage", argumentParser, crypto,
-        ]
+        in: "Computer",
+        ["HybridWebAuthn", "HybridCommandSupport", "HybridSession", "HybridLocalPage", argumentParser, crypto]
     ),
     library(
         "HybridKeyService",
+        in: "Computer",
+        ["HybridSecurityKey", "HybridSSHAgent", "HybridCommandSupport", crypto]
+    ),
+    library(
+        "HybridRelayCore",
+        in: "Relay",
         [
-            "HybridPrimitives", "HybridThreads", "HybridCBOR", "HybridCTAP", "HybridCTAPHID", "HybridSecurityKey",
-            "HybridSSHAgent", "HybridCommandSupport", crypto,
+            "HybridThreads", "HybridCaBLE", "CHybridLinux", crypto, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
+            nioSSL, logging, metrics,
         ]
     ),
-    library("HybridUHIDService", ["HybridThreads", "CHybridLinux", "CHybridSystemd"]),
-    library("HybridVirtualBlueZ", ["HybridPrimitives", "HybridSystemBus", "HybridThreads"]),
+    library("HybridRelayCheck", in: "Relay", ["HybridDataChannel", crypto, nio("NIOCore"), nio("NIOPosix")]),
+    library("HybridVirtualBlueZ", in: "Testing", ["HybridPrimitives", "HybridDBus"]),
 ]
 
-let executables: [Target] = [
-    executable(
+let programs: [Target] = [
+    program(
         "HybridRelay",
         [
-            "HybridDataChannel", "HybridPrimitives", "HybridThreads", "HybridCaBLE", "HybridRelayCore",
-            "HybridRelayCheck", "HybridCommandSupport",
-            "CHybridMalloc",
-            nio("NIOCore"),
-            logging, coreMetrics,
+            "HybridRelayCore", "HybridRelayCheck", "HybridCommandSupport", "CHybridMalloc", nio("NIOCore"), logging,
+            coreMetrics, argumentParser,
         ]
     ),
-    executable(
-        "HybridClient",
-        [
-            "HybridThreads", "HybridPrimitives", "HybridCaBLE", "HybridCTAP", "HybridWebAuthn", "HybridLocalPage",
-            "HybridBLEAdvert",
-            "HybridDataChannel", "HybridSession",
-            "HybridCommandSupport", "HybridDoctor", "HybridClientCeremony", "HybridKeyService",
-        ]
-    ),
-    executable(
-        "HybridKey",
-        [
-            "HybridThreads", "HybridPrimitives", "HybridCTAP", "HybridCTAPHID", "HybridSecurityKey", "HybridCaBLE",
-            "HybridSSHAgent", "HybridWebAuthn", "HybridLocalPage", "HybridBLEAdvert", "HybridDataChannel",
-            "HybridSession", "HybridCommandSupport", "HybridClientCeremony", "HybridKeyService",
-        ]
-    ),
-    // Without the argument parser, which imports Foundation.
-    .executableTarget(
-        name: "HybridUHID",
-        dependencies: ["HybridPrimitives", "HybridUHIDService", "CHybridLinux", "CHybridSystemd"],
-        swiftSettings: settings,
-        linkerSettings: linking
-    ),
-    executable(
+    program("HybridClient", ["HybridDoctor", "HybridClientCeremony", "HybridKeyService", argumentParser]),
+    program("HybridKey", ["HybridClientCeremony", "HybridKeyService", argumentParser]),
+    // Without packages.
+    program("HybridUHID", ["HybridThreads", "HybridProgram", "CHybridSystemd"]),
+    program(
         "HybridAuth",
         [
-            "HybridPrimitives", "HybridThreads", "HybridCaBLE", "HybridCTAP", "HybridSSHAgent", "HybridQRScanning",
-            "HybridSystemBus", "HybridDesktopPortal", "HybridBLEAdvert",
-            "HybridDataChannel", "HybridAuthenticator", "HybridTPM", "HybridVault",
-            "HybridPinentry", "HybridSession", "HybridDoctor", "HybridPhoneLinks", "HybridVaultAgent",
-            "HybridRelayCheck", "HybridCommandSupport",
+            "HybridQRScanning", "HybridDesktopPortal", "HybridVault", "HybridPinentry", "HybridDoctor",
+            "HybridPhoneLinks", "HybridVaultAgent", "HybridRelayCheck", argumentParser,
         ]
     ),
-    executable(
+    program(
         "HybridLab",
         [
-            "HybridThreads", "HybridPrimitives", "HybridCBOR", "HybridCaBLE", "HybridCTAP", "HybridWebAuthn",
-            "HybridRelyingParty", "HybridSSHAgent", "HybridQRCode", "HybridQRScanning",
-            "CHybridXCB", "HybridBLEAdvert", "HybridDataChannel",
-            "HybridAuthenticator", "HybridSession", "HybridPhoneLinks", "HybridRelayCore", "HybridVirtualBlueZ",
-            "HybridSystemBus",
-            "HybridCommandSupport", crypto, x509, asn1, nio("NIOCore"),
-            nio("NIOPosix"),
-            nioSSL, logging,
+            "HybridRelyingParty", "HybridQRCode", "HybridQRScanning", "HybridAuthenticator", "HybridPhoneLinks",
+            "HybridRelayCore", "HybridVirtualBlueZ", "CHybridXCB", crypto, x509, asn1, nio("NIOCore"),
+            nio("NIOPosix"), nioSSL, logging, argumentParser,
         ]
     ),
 ]
 
 let testTargets: [Target] = [
-    .target(name: "TestSupport", dependencies: [], path: "Tests/TestSupport", swiftSettings: settings),
-    .target(
-        name: "IntegrationTestSupport",
-        dependencies: [
-            "HybridPrimitives", "HybridRelayCore", "HybridSystemBus", "HybridVirtualBlueZ", nio("NIOCore"), logging,
-        ],
-        path: "Tests/IntegrationTestSupport",
-        swiftSettings: settings
-    ),
-    .target(
-        name: "OpenSSLTestSupport",
-        dependencies: ["CHybridOpenSSL"],
-        path: "Tests/OpenSSLTestSupport",
-        swiftSettings: settings
-    ),
-    tests("CBORTests", ["HybridCBOR", "TestSupport"]),
-    tests("CTAPTests", ["HybridCTAP", "HybridCBOR", "TestSupport", crypto]),
-    tests("CTAPHIDTests", ["HybridCTAPHID", "HybridCTAP", "TestSupport"]),
-    tests(
-        "SecurityKeyTests",
-        ["HybridSecurityKey", "HybridCTAPHID", "HybridCTAP", "HybridCBOR", "TestSupport", crypto],
-        exclude: ["fido2_client.py", "libfido2_client.py"]
-    ),
-    tests(
-        "CaBLETests",
-        ["HybridPrimitives", "HybridCaBLE", "HybridCBOR", "CHybridOpenSSL", "TestSupport", crypto, cryptoExtras]
-    ),
-    tests("SSHAgentTests", ["HybridPrimitives", "HybridSSHAgent", "TestSupport", crypto, cryptoExtras]),
-    tests("DeflateTests", ["HybridDeflate", "TestSupport"]),
-    tests("WebAuthnTests", ["HybridPrimitives", "HybridWebAuthn", "HybridCTAP", "HybridCBOR", "TestSupport", crypto]),
-    tests(
-        "RelyingPartyTests",
-        [
-            "HybridPrimitives", "HybridRelyingParty", "HybridAuthenticator", "HybridWebAuthn", "HybridCTAP",
-            "HybridCBOR", "TestSupport", crypto, cryptoExtras, x509, asn1,
-        ],
-        exclude: ["verdicts.py"]
-    ),
-    tests("QRCodeTests", ["HybridQRCode", "CHybridPNG", "TestSupport"]),
-    tests("QRScanningTests", ["HybridQRScanning", "HybridQRCode", "CHybridPNG", "CHybridTurboJPEG", "TestSupport"]),
-    tests("ThreadsTests", ["HybridThreads"]),
-    tests("DesktopPortalTests", ["HybridDesktopPortal", "HybridSystemBus", "HybridVirtualBlueZ", "TestSupport"]),
-    tests("ScanInputTests", ["HybridQRCode", "CHybridPNG", "HybridSystemBus", "HybridVirtualBlueZ", "TestSupport"]),
-    tests(
-        "BLEAdvertTests",
-        [
-            "HybridPrimitives", "HybridBLEAdvert", "HybridCaBLE", "HybridSystemBus", "HybridVirtualBlueZ",
-            "HybridThreads", "IntegrationTestSupport", "TestSupport",
-        ]
-    ),
-    tests(
-        "DataChannelTests",
-        [
-            "HybridPrimitives", "HybridDataChannel", "HybridCaBLE", "HybridRelayCore", "IntegrationTestSupport",
-            "TestSupport", nio("NIOCore"), nio("NIOPosix"),
-            nio("NIOEmbedded"),
-            nio("NIOWebSocket"), nioSSL, crypto, logging,
-        ]
-    ),
-    tests(
-        "AuthenticatorTests",
-        [
-            "HybridPrimitives", "HybridAuthenticator", "HybridCTAP", "HybridSSHAgent", "HybridCBOR", "TestSupport",
-            crypto,
-        ]
-    ),
-    tests("TPMTests", ["HybridPrimitives", "HybridTPM", "TestSupport"]),
-    tests(
-        "VaultTests",
-        [
-            "HybridPrimitives", "HybridVault", "HybridAuthenticator", "HybridCTAP", "HybridCBOR", "HybridDeflate",
-            "HybridThreads", "HybridTPM", "TestSupport", crypto,
-        ]
-    ),
-    tests("PinentryTests", ["HybridPrimitives", "HybridPinentry", "TestSupport"]),
-    tests(
-        "HybridSessionTests",
-        [
-            "HybridPrimitives", "HybridThreads", "HybridSession", "HybridBLEAdvert", "HybridDataChannel", "HybridCaBLE",
-            "HybridCTAP", "TestSupport", crypto,
-        ]
-    ),
-    tests(
-        "ClientCeremonyTests",
-        [
-            "HybridPrimitives", "HybridThreads", "HybridCBOR", "HybridCTAP", "HybridCaBLE", "HybridDataChannel",
-            "HybridCommandSupport", "HybridSession", "HybridClientCeremony", "TestSupport", crypto,
-        ]
-    ),
-    tests(
-        "PhoneLinksTests",
-        [
-            "HybridPrimitives", "HybridThreads", "HybridPhoneLinks", "HybridSession", "HybridCaBLE",
-            "HybridCommandSupport", "HybridDataChannel", "HybridSystemBus", "HybridVirtualBlueZ", "HybridRelayCore",
-            "IntegrationTestSupport", "TestSupport", nio("NIOCore"),
-        ]
-    ),
-    tests(
-        "VaultAgentTests",
-        [
-            "HybridPrimitives", "HybridThreads", "HybridVaultAgent", "HybridAuthenticator", "HybridCommandSupport",
-            "HybridSystemBus", "HybridVirtualBlueZ", "TestSupport",
-        ]
-    ),
+    support("TestSupport", []),
+    support("IntegrationTestSupport", ["HybridRelayCore", "HybridVirtualBlueZ", nio("NIOCore"), logging]),
+    support("OpenSSLTestSupport", ["CHybridOpenSSL"]),
+    support("SSHTestSupport", ["HybridSSHAgent", "TestSupport", crypto]),
+    tests("ThreadsTests", in: "Support", ["HybridThreads"]),
+    tests("DeflateTests", in: "Support", ["HybridDeflate", "TestSupport"]),
     tests(
         "CommandSupportTests",
-        ["HybridThreads", "HybridPrimitives", "HybridCommandSupport", "TestSupport", logging, coreMetrics]
+        in: "Support",
+        ["HybridCommandSupport", "TestSupport", logging, coreMetrics]
+    ),
+    tests("CBORTests", in: "Protocol", ["HybridCBOR", "TestSupport"]),
+    tests("CTAPTests", in: "Protocol", ["HybridCTAP", "TestSupport", crypto]),
+    tests(
+        "SecurityKeyTests",
+        in: "Protocol",
+        ["HybridSecurityKey", "TestSupport", crypto],
+        exclude: ["fido2_client.py", "libfido2_client.py"]
+    ),
+    tests("SSHAgentTests", in: "Protocol", ["HybridSSHAgent", "SSHTestSupport", "TestSupport", crypto, cryptoExtras]),
+    tests("WebAuthnTests", in: "Protocol", ["HybridWebAuthn", "TestSupport", crypto]),
+    tests(
+        "RelyingPartyTests",
+        in: "Protocol",
+        ["HybridRelyingParty", "HybridAuthenticator", "TestSupport", crypto, cryptoExtras, x509, asn1],
+        exclude: ["verdicts.py"]
+    ),
+    tests("CaBLETests", ["HybridCaBLE", "CHybridOpenSSL", "TestSupport", crypto, cryptoExtras]),
+    tests("BLEAdvertTests", ["HybridBLEAdvert", "IntegrationTestSupport", "TestSupport"]),
+    tests(
+        "DataChannelTests",
+        in: "Transport",
+        [
+            "HybridDataChannel", "IntegrationTestSupport", "TestSupport", nio("NIOCore"), nio("NIOPosix"),
+            nio("NIOEmbedded"), nio("NIOWebSocket"), nioSSL, crypto, logging,
+        ]
+    ),
+    tests("SessionTests", in: "Transport", ["HybridSession", "TestSupport", crypto]),
+    tests("AuthenticatorTests", in: "Phone", ["HybridAuthenticator", "SSHTestSupport", "TestSupport", crypto]),
+    tests("TPMTests", in: "Phone", ["HybridTPM", "TestSupport"]),
+    tests("VaultTests", in: "Phone", ["HybridVault", "TestSupport", crypto]),
+    tests("VaultAgentTests", in: "Phone", ["HybridVaultAgent", "HybridVirtualBlueZ", "TestSupport"]),
+    tests(
+        "PhoneLinksTests",
+        in: "Phone",
+        ["HybridPhoneLinks", "IntegrationTestSupport", "TestSupport", nio("NIOCore")]
+    ),
+    tests("QRScanningTests", in: "Phone", ["HybridQRScanning", "HybridQRCode", "TestSupport"]),
+    tests("PinentryTests", in: "Phone", ["HybridPinentry", "TestSupport"]),
+    tests("DesktopPortalTests", in: "Phone", ["HybridDesktopPortal", "HybridVirtualBlueZ", "TestSupport"]),
+    tests("QRCodeTests", in: "Computer", ["HybridQRCode", "TestSupport"]),
+    tests(
+        "LocalPageTests",
+        in: "Computer",
+        ["HybridLocalPage", "TestSupport", nio("NIOCore"), nio("NIOEmbedded"), nio("NIOHTTP1")]
+    ),
+    tests("ClientCeremonyTests", in: "Computer", ["HybridClientCeremony", "TestSupport", crypto]),
+    tests(
+        "KeyServiceTests",
+        in: "Computer",
+        ["HybridKeyService", "SSHTestSupport", "TestSupport", crypto],
+        exclude: ["key_client.py", "key_phone.py"]
     ),
     tests(
         "RelayCoreTests",
+        in: "Relay",
         [
-            "HybridThreads", "HybridRelayCore", "HybridCaBLE", "IntegrationTestSupport", "OpenSSLTestSupport",
-            "TestSupport",
-            nio("NIOCore"), nio("NIOPosix"), nio("NIOEmbedded"),
-            nio("NIOHTTP1"),
-            nioSSL, logging,
+            "IntegrationTestSupport", "OpenSSLTestSupport", "TestSupport", nio("NIOCore"), nio("NIOPosix"),
+            nio("NIOEmbedded"), nio("NIOHTTP1"), nioSSL, logging,
         ]
     ),
-    tests("RelayServiceTests", ["TestSupport"]),
     tests(
         "RelayCheckTests",
+        in: "Relay",
         [
-            "HybridPrimitives", "HybridDataChannel", "HybridRelayCheck", "HybridRelayCore", "IntegrationTestSupport",
-            "TestSupport", nio("NIOCore"), nio("NIOPosix"), nioSSL, crypto,
+            "HybridRelayCheck", "IntegrationTestSupport", "TestSupport", nio("NIOCore"), nio("NIOPosix"), nioSSL,
+            crypto,
         ]
     ),
-    tests(
-        "LocalPageTests",
-        [
-            "HybridLocalPage", "HybridQRCode", "TestSupport", nio("NIOCore"),
-            nio("NIOEmbedded"),
-            nio("NIOHTTP1"),
-        ]
-    ),
+    tests("HybridRelayTests", ["TestSupport"]),
+    tests("HybridAuthTests", ["HybridQRCode", "HybridVirtualBlueZ", "TestSupport"]),
+    tests("HybridUHIDTests", ["HybridUHID", "TestSupport"]),
     tests(
         "CeremonyTests",
-        [
-            "HybridPrimitives", "HybridCaBLE", "HybridCTAP", "HybridCBOR", "HybridDataChannel", "HybridSystemBus",
-            "HybridSSHAgent", "HybridKeyService", "HybridVirtualBlueZ", "HybridSession", "HybridPhoneLinks",
-            "IntegrationTestSupport", "TestSupport", crypto,
-        ],
+        ["HybridKeyService", "HybridPhoneLinks", "IntegrationTestSupport", "TestSupport", crypto],
         exclude: ["relying_party.py"]
     ),
-    tests(
-        "HybridKeyTests",
-        [
-            "HybridPrimitives", "HybridThreads", "HybridCTAP", "HybridCTAPHID", "HybridSecurityKey",
-            "HybridCommandSupport", "HybridSSHAgent", "HybridKeyService", "TestSupport", crypto,
-        ],
-        exclude: ["key_client.py", "key_phone.py"]
-    ),
-    tests("UHIDServiceTests", ["HybridThreads", "HybridUHIDService", "TestSupport"]),
     tests("ArchitectureTests", ["TestSupport"]),
 ]
 
 let package = Package(
     name: "hybrid",
     products: [
+        .library(name: "HybridPrimitives", targets: ["HybridPrimitives"]),
+        .library(name: "HybridProgram", targets: ["HybridProgram"]),
+        .library(name: "HybridQRCode", targets: ["HybridQRCode"]),
         .library(name: "HybridCBOR", targets: ["HybridCBOR"]),
         .library(name: "HybridCTAP", targets: ["HybridCTAP"]),
-        .library(name: "HybridCTAPHID", targets: ["HybridCTAPHID"]),
         .library(name: "HybridSecurityKey", targets: ["HybridSecurityKey"]),
         .library(name: "HybridCaBLE", targets: ["HybridCaBLE"]),
         .library(name: "HybridSSHAgent", targets: ["HybridSSHAgent"]),
@@ -483,6 +337,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", .upToNextMinor(from: "2.101.2")),
         .package(url: "https://github.com/apple/swift-nio-ssl", .upToNextMinor(from: "2.37.6")),
     ],
-    targets: systemLibraries + libraries + executables + testTargets,
+    targets: systemLibraries + libraries + programs + testTargets,
     swiftLanguageModes: [.v6]
 )

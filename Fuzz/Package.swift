@@ -34,91 +34,105 @@ let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 
 /// Returns the target for a module of the project or a part of its files.
-func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .target(
+func module(_ name: String, in group: String? = nil, _ dependencies: [Target.Dependency]) -> Target {
+    let folder = name.hasPrefix("Hybrid") ? String(name.dropFirst("Hybrid".count)) : name
+    return .target(
         name: name,
         dependencies: dependencies,
-        path: "Modules/\(name)",
+        path: ["Modules", group, folder].compactMap { $0 }.joined(separator: "/"),
         swiftSettings: settings
     )
 }
 
 let modules: [Target] = [
+    module("TestSupport", []),
     .systemLibrary(
         name: "CHybridPSL",
-        path: "Modules/CLibraries/CHybridPSL",
+        path: "Modules/Support/CLibraries/CHybridPSL",
         pkgConfig: "libpsl",
         providers: [.apt(["libpsl-dev"])]
     ),
     .systemLibrary(
         name: "CHybridZBar",
-        path: "Modules/CLibraries/CHybridZBar",
+        path: "Modules/Support/CLibraries/CHybridZBar",
         pkgConfig: "zbar",
         providers: [.apt(["libzbar-dev"])]
     ),
     .systemLibrary(
         name: "CHybridZlib",
-        path: "Modules/CLibraries/CHybridZlib",
+        path: "Modules/Support/CLibraries/CHybridZlib",
         pkgConfig: "zlib",
         providers: [.apt(["zlib1g-dev"])]
     ),
     .systemLibrary(
         name: "CHybridPNG",
-        path: "Modules/CLibraries/CHybridPNG",
+        path: "Modules/Support/CLibraries/CHybridPNG",
         pkgConfig: "libpng",
         providers: [.apt(["libpng-dev"])]
     ),
     .systemLibrary(
         name: "CHybridTurboJPEG",
-        path: "Modules/CLibraries/CHybridTurboJPEG",
+        path: "Modules/Support/CLibraries/CHybridTurboJPEG",
         pkgConfig: "libturbojpeg",
         providers: [.apt(["libturbojpeg0-dev"])]
     ),
-    .systemLibrary(name: "CHybridLinux", path: "Modules/CLibraries/CHybridLinux"),
-    .systemLibrary(name: "CHybridTSS2", path: "Modules/CLibraries/CHybridTSS2"),
-    module("HybridPrimitives", []),
-    module("HybridCBOR", []),
-    module("HybridCTAP", ["HybridPrimitives", "HybridCBOR", crypto]),
-    module("HybridCTAPHID", ["HybridCTAP"]),
-    module("HybridSecurityKey", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridCTAPHID", crypto]),
+    .systemLibrary(name: "CHybridLinux", path: "Modules/Support/CLibraries/CHybridLinux"),
+    .systemLibrary(name: "CHybridTSS2", path: "Modules/Support/CLibraries/CHybridTSS2"),
+    module("HybridPrimitives", in: "Support", []),
+    module("HybridCBOR", in: "Protocol", []),
+    module("HybridCTAP", in: "Protocol", ["HybridPrimitives", "HybridCBOR", crypto]),
+    module("HybridSecurityKey", in: "Protocol", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", crypto]),
     module("HybridCaBLE", ["HybridPrimitives", "HybridCBOR", crypto, cryptoExtras]),
-    module("HybridSSHAgent", ["HybridPrimitives", crypto, cryptoExtras]),
-    module("HybridKeyService", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridSSHAgent", crypto]),
-    module("HybridDeflate", ["CHybridZlib"]),
-    module("HybridWebAuthn", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridDeflate", "CHybridPSL", crypto]),
-    module("HybridThreads", []),
+    module("HybridSSHAgent", in: "Protocol", ["HybridPrimitives", crypto, cryptoExtras]),
+    module(
+        "HybridKeyService",
+        in: "Computer",
+        ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridSSHAgent", crypto]
+    ),
+    module("HybridDeflate", in: "Support", ["CHybridZlib"]),
+    module(
+        "HybridWebAuthn",
+        in: "Protocol",
+        ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridDeflate", "CHybridPSL", crypto]
+    ),
+    module("HybridThreads", in: "Support", []),
     module(
         "HybridRelyingParty",
+        in: "Protocol",
         ["HybridPrimitives", "HybridThreads", "HybridCBOR", "HybridCTAP", "HybridWebAuthn", crypto, cryptoExtras]
     ),
     module(
         "HybridQRScanning",
+        in: "Phone",
         ["HybridPrimitives", "CHybridZBar", "CHybridPNG", "CHybridTurboJPEG", "HybridThreads"]
     ),
-    module("HybridSystemBus", []),
-    module("HybridBLEAdvert", ["HybridCaBLE", "HybridSystemBus"]),
+    module("HybridDBus", in: "Support", []),
+    module("HybridBLEAdvert", ["HybridCaBLE", "HybridDBus"]),
     module(
         "HybridDataChannel",
+        in: "Transport",
         [
             "HybridPrimitives", "HybridThreads", "HybridCaBLE", crypto, nio("NIOCore"), nio("NIOHTTP1"),
             nio("NIOWebSocket"),
         ]
     ),
-    module("HybridLocalPage", ["HybridPrimitives", crypto, nio("NIOHTTP1")]),
-    module("HybridAuthenticator", ["HybridPrimitives", "HybridCTAP", "HybridSSHAgent", crypto]),
-    module("HybridTPM", ["HybridPrimitives", "CHybridTSS2"]),
+    module("HybridLocalPage", in: "Computer", ["HybridPrimitives", crypto, nio("NIOHTTP1")]),
+    module("HybridAuthenticator", in: "Phone", ["HybridPrimitives", "HybridCTAP", "HybridSSHAgent", crypto]),
+    module("HybridTPM", in: "Phone", ["HybridPrimitives", "CHybridTSS2"]),
     module(
         "HybridVault",
+        in: "Phone",
         [
             "HybridPrimitives", "HybridThreads", "HybridCBOR", "HybridCTAP", "HybridDeflate", "HybridAuthenticator",
             "HybridTPM", crypto, cryptoExtras,
         ]
     ),
-    module("HybridPinentry", ["HybridPrimitives"]),
-    module("HybridVaultAgent", ["HybridPrimitives", "HybridAuthenticator"]),
+    module("HybridPinentry", in: "Phone", ["HybridPrimitives"]),
+    module("HybridVaultAgent", in: "Phone", ["HybridPrimitives", "HybridAuthenticator"]),
     module("HybridPromptModel", ["HybridPrimitives"]),
     module(
         "HybridRelayCore",
+        in: "Relay",
         ["HybridPrimitives", "HybridThreads", "HybridCaBLE", "CHybridLinux", crypto, nio("NIOCore"), logging, metrics]
     ),
 ]
@@ -136,13 +150,13 @@ let package = Package(
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridCTAPHID", "HybridSecurityKey", "HybridCaBLE",
+                "HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridSecurityKey", "HybridCaBLE",
                 "HybridSSHAgent", "HybridKeyService",
                 "HybridDeflate", "HybridWebAuthn", "HybridRelyingParty", "HybridQRScanning",
-                "HybridSystemBus",
+                "HybridDBus",
                 "HybridBLEAdvert", "HybridDataChannel", "HybridLocalPage",
                 "HybridAuthenticator", "HybridTPM", "HybridVault", "HybridVaultAgent", "HybridPinentry",
-                "HybridPromptModel", "HybridRelayCore", crypto,
+                "HybridPromptModel", "HybridRelayCore", "TestSupport", crypto,
                 cryptoExtras,
                 logging, nio("NIOCore"),
                 nio("NIOEmbedded"), nio("NIOHTTP1"), nio("NIOWebSocket"),

@@ -42,6 +42,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
+            path: "Sources/ShinyServer",
             resources: [
                 .embedInCode("Page/index.html"), .embedInCode("Page/shiny.css"), .embedInCode("Page/shiny.js"),
                 .embedInCode("Page/passkeys.js"),

@@ -3,6 +3,7 @@
 internal import ArgumentParser
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridVaultAgent
 
 /// `hybrid-auth agent`: holds vault keys for fingerprints.

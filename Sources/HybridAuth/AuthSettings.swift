@@ -5,6 +5,7 @@ internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridTPM
 
 /// Settings from flags, from variables such as `HYBRID_TUNNEL_DOMAIN`, and from lines of `auth.env` with these names.

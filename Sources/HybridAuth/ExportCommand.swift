@@ -4,6 +4,7 @@ internal import ArgumentParser
 internal import HybridCommandSupport
 internal import HybridPinentry
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridVault
 
 /// `export FILE`: writes every passkey with its private key for another program.

@@ -3,6 +3,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import HybridCommandSupport
+internal import HybridProgram
 internal import HybridTPM
 
 /// `hybrid-auth`: makes this computer an authenticator that signs in on other devices with its passkeys.

@@ -5,6 +5,7 @@ internal import HybridCTAP
 internal import HybridCommandSupport
 internal import HybridPinentry
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridVault
 
 /// `import FILE`: adds the passkeys that another program has exported.

@@ -3,6 +3,7 @@
 internal import HybridCommandSupport
 internal import HybridPinentry
 internal import HybridPrimitives
+internal import HybridProgram
 
 /// A failure that the user has already seen or caused in a window, so that no other window is needed.
 struct AlreadyShownFailure: Error {

@@ -7,6 +7,7 @@ internal import HybridCommandSupport
 internal import HybridPhoneLinks
 internal import HybridPinentry
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridSession
 
 /// The user's decision about a link with the device whose code was scanned.

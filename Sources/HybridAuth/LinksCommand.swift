@@ -7,6 +7,7 @@ internal import HybridCommandSupport
 internal import HybridDesktopPortal
 internal import HybridPhoneLinks
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridSession
 
 /// `hybrid-auth links`: lists and changes the links with computers.

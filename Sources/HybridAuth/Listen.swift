@@ -5,6 +5,7 @@ internal import HybridBLEAdvert
 internal import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridPrimitives
+internal import HybridProgram
 
 /// `hybrid-auth listen`: waits for requests of linked computers.
 struct Listen: AsyncParsableCommand {

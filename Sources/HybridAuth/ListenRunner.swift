@@ -9,6 +9,7 @@ internal import HybridDataChannel
 internal import HybridDesktopPortal
 internal import HybridPhoneLinks
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridSession
 internal import HybridTPM
 

@@ -4,6 +4,7 @@ internal import ArgumentParser
 internal import HybridCTAP
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridVault
 
 /// Selection of a passkey by the beginning of its ID, or by its site if there is only one for that site.

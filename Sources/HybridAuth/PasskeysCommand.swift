@@ -5,6 +5,7 @@ internal import HybridCTAP
 internal import HybridCommandSupport
 internal import HybridPinentry
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridVault
 
 /// `hybrid-auth passkeys`: lists and changes the passkeys in the vault, and shows their usage history.

@@ -4,6 +4,7 @@ internal import ArgumentParser
 internal import HybridCTAP
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridVault
 
 /// `passkeys signal FILE`: hides, shows and renames passkeys as a website signals.

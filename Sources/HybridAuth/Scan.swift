@@ -4,6 +4,7 @@ internal import ArgumentParser
 internal import HybridBLEAdvert
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridProgram
 
 /// `hybrid-auth scan`: answers one QR code.
 struct Scan: AsyncParsableCommand {

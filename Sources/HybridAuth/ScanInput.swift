@@ -5,6 +5,7 @@ internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridDesktopPortal
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridQRScanning
 
 /// A source of the text of a QR code.

@@ -5,6 +5,7 @@ internal import HybridCTAP
 internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridSession
 internal import HybridVault
 

@@ -7,6 +7,7 @@ internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridSession
 internal import HybridTPM
 

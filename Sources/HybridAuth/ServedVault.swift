@@ -5,6 +5,7 @@ internal import HybridBLEAdvert
 internal import HybridCTAP
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridSession
 internal import HybridTPM
 internal import HybridVault

@@ -6,6 +6,7 @@ internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridRelayCheck
 
 /// `hybrid-auth setup`: chooses the relay, checks it, and saves it.

@@ -4,6 +4,7 @@ internal import Glibc
 internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridProgram
 
 /// The file `auth.env`, which is changed so that all other lines are kept.
 struct SetupFile {

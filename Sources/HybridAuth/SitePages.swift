@@ -5,6 +5,7 @@ internal import HybridCTAP
 internal import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridPrimitives
+internal import HybridProgram
 
 /// Options of `passkeys show` for the site's page on which users manage their passkeys.
 struct SitePageOptions: ParsableArguments {

@@ -3,6 +3,7 @@
 internal import ArgumentParser
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridVault
 
 /// `vault backup FILE`: writes the whole vault to one file.

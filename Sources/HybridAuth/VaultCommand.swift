@@ -4,6 +4,7 @@ internal import ArgumentParser
 internal import HybridAuthenticator
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridTPM
 internal import HybridVault
 

@@ -4,6 +4,7 @@ internal import HybridAuthenticator
 internal import HybridCommandSupport
 internal import HybridPinentry
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridVault
 
 /// Prompts of the vault commands, shown with pinentry.

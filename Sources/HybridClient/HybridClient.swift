@@ -2,6 +2,7 @@
 
 internal import ArgumentParser
 internal import HybridCommandSupport
+internal import HybridProgram
 
 /// The program `hybrid-client`, the client of a ceremony, which shows a QR code for a phone.
 @main

@@ -6,6 +6,7 @@ internal import HybridClientCeremony
 internal import HybridCommandSupport
 internal import HybridKeyService
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridThreads
 
 /// The command `hybrid-key agent`, an SSH agent in the foreground.

@@ -9,6 +9,7 @@ internal import HybridDataChannel
 internal import HybridKeyService
 internal import HybridLocalPage
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridSession
 internal import HybridThreads
 

@@ -8,6 +8,7 @@ internal import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridKeyService
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridThreads
 
 extension CeremonyOptions {

@@ -7,6 +7,7 @@ internal import HybridClientCeremony
 internal import HybridCommandSupport
 internal import HybridKeyService
 internal import HybridPrimitives
+internal import HybridProgram
 
 /// The options of commands that create a passkey on a phone.
 struct CreationOptions: ParsableArguments {

@@ -3,6 +3,7 @@
 internal import ArgumentParser
 internal import HybridCommandSupport
 internal import HybridKeyService
+internal import HybridProgram
 internal import HybridSSHAgent
 
 /// The option that limits a key to hosts.

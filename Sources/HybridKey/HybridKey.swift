@@ -2,6 +2,7 @@
 
 internal import ArgumentParser
 internal import HybridCommandSupport
+internal import HybridProgram
 
 /// The program `hybrid-key`, which makes the passkeys of a phone usable for programs on this computer.
 @main

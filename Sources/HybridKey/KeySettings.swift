@@ -6,6 +6,7 @@ internal import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridKeyService
 internal import HybridPrimitives
+internal import HybridProgram
 
 /// The settings of `hybrid-key`: flags, environment variables such as `HYBRID_PROMPT`, and the file `key.env`.
 enum KeySettings {

@@ -3,6 +3,7 @@
 internal import ArgumentParser
 internal import HybridCommandSupport
 internal import HybridKeyService
+internal import HybridProgram
 
 /// The command `hybrid-key log`, which prints the journal of all requests.
 struct LogCommand: AsyncParsableCommand {

@@ -6,6 +6,7 @@ internal import HybridCTAP
 internal import HybridCommandSupport
 internal import HybridKeyService
 internal import HybridPrimitives
+internal import HybridProgram
 
 /// The command `hybrid-key pam`, for sudo with the phone.
 struct PAMCommand: AsyncParsableCommand {

@@ -6,6 +6,7 @@ internal import HybridCTAP
 internal import HybridCommandSupport
 internal import HybridKeyService
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridSSHAgent
 internal import HybridWebAuthn
 

@@ -4,6 +4,7 @@ internal import ArgumentParser
 internal import HybridCommandSupport
 internal import HybridKeyService
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridSSHAgent
 
 /// The command `hybrid-key ssh-keys`, which manages the remembered keys.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HybridCTAPHID
 internal import HybridClientCeremony
 internal import HybridCommandSupport
 internal import HybridKeyService
 internal import HybridPrimitives
+internal import HybridProgram
+internal import HybridSecurityKey
 internal import HybridThreads
 
 /// The virtual security key beside the agent of a service.

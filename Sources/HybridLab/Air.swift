@@ -2,6 +2,7 @@
 
 internal import ArgumentParser
 internal import HybridCommandSupport
+internal import HybridProgram
 internal import HybridVirtualBlueZ
 
 /// The command `hybrid-lab air`, which runs a program with a virtual Bluetooth radio instead of the system's.

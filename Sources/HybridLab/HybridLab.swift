@@ -2,6 +2,7 @@
 
 internal import ArgumentParser
 internal import HybridCommandSupport
+internal import HybridProgram
 
 /// The program `hybrid-lab`: cross-device sign-in without a phone or Bluetooth, for tests and demonstrations.
 @main

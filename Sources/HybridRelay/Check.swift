@@ -4,6 +4,7 @@ internal import ArgumentParser
 internal import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridRelayCheck
 
 /// `hybrid-relay check`: checks that phones and clients can use a relay.

@@ -4,6 +4,7 @@ internal import ArgumentParser
 internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridProgram
 
 /// `hybrid-relay domain`: prints tunnel domains and the steps to run a relay under one.
 struct Domain: ParsableCommand {

@@ -2,6 +2,7 @@
 
 internal import ArgumentParser
 internal import HybridCommandSupport
+internal import HybridProgram
 
 /// `hybrid-relay`: the tunnel service of the hybrid transport.
 @main

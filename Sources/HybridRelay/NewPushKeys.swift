@@ -4,6 +4,7 @@ internal import ArgumentParser
 internal import Glibc
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridRelayCore
 
 /// `hybrid-relay new-push-keys`: creates the key file of `serve --push-key-file`.

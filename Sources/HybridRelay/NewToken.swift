@@ -4,6 +4,7 @@ internal import ArgumentParser
 internal import Glibc
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridRelayCore
 
 /// `hybrid-relay new-token`: creates a token with which a phone can open tunnels.

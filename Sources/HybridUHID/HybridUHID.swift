@@ -4,13 +4,11 @@ internal import CHybridLinux
 internal import CHybridSystemd
 internal import Glibc
 internal import HybridPrimitives
-internal import HybridUHIDService
 
 /// The program `hybrid-uhid`, which creates the virtual security key for `hybrid-key`.
 ///
 /// It is the only program of the project with access to `/dev/uhid`, which could also create keyboards. So it contains
-/// as little as possible: some files of this folder are links to those that it shares with the other programs, whose
-/// module depends on more.
+/// as little as possible, and links no package.
 @main
 struct HybridUHID {
     static func main() {

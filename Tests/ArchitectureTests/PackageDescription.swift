@@ -9,6 +9,8 @@ struct PackageDescription {
     struct Target {
         let name: String
         let kind: String
+        /// The folder, relative to the package.
+        let path: String
         /// Targets of this package, including system libraries.
         let local: Set<String>
         /// Products of other packages.
@@ -20,6 +22,16 @@ struct PackageDescription {
     var libraries: [Target] { targets.filter { $0.kind == "regular" && !$0.name.hasSuffix("TestSupport") } }
 
     subscript(name: String) -> Target? { targets.first { $0.name == name } }
+
+    /// Returns the target to which a file belongs.
+    func target(of file: SourceFile) -> Target? { targets.first { file.path.hasPrefix($0.path + "/") } }
+
+    /// Returns the targets that a target depends on, directly or through others.
+    func reachable(from target: Target) -> Set<String> {
+        target.local.reduce(into: target.local) { all, name in
+            if let dependency = self[name] { all.formUnion(reachable(from: dependency)) }
+        }
+    }
 
     /// Returns the output of `swift package dump-package`, which is read once.
     static func read() async throws -> PackageDescription { try await made.value }
@@ -45,6 +57,7 @@ struct PackageDescription {
             Target(
                 name: target.name,
                 kind: target.type,
+                path: target.path ?? (target.type == "test" ? "Tests/" : "Sources/") + target.name,
                 local: Set(target.dependencies.compactMap(\.local)),
                 external: Set(target.dependencies.compactMap(\.external))
             )
@@ -55,6 +68,7 @@ struct PackageDescription {
         struct Target: Decodable {
             let name: String
             let type: String
+            let path: String?
             let dependencies: [Dependency]
         }
 

@@ -6,12 +6,9 @@ import Testing
 
 /// A Swift file of the package.
 struct SourceFile: Sendable {
-    /// Path relative to the package, such as `Sources/HybridCBOR/CBORValue.swift`.
+    /// Path relative to the package, such as `Sources/Protocol/CBOR/CBORValue.swift`.
     let path: String
     let lines: [String]
-
-    /// Name of the target, such as `HybridCBOR` for a file of `Sources/HybridCBOR`.
-    var target: String { path.split(separator: "/").dropFirst().first.map(String.init) ?? "" }
 
     /// Imported modules with their line numbers.
     var imports: [(line: Int, module: String)] {

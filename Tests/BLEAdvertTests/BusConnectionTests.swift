@@ -3,7 +3,7 @@
 import HybridVirtualBlueZ
 import Testing
 
-@testable import HybridSystemBus
+@testable import HybridDBus
 
 #if canImport(Glibc)
 import Glibc

@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import HybridSystemBus
+@testable import HybridDBus
 
 /// The decision whether a bus is the system's; Tests/CeremonyTests/SystemBusTests.swift makes it in real namespaces.
 @Suite("The origin of a bus")

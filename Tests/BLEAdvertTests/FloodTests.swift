@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import HybridSystemBus
+import HybridDBus
 import Testing
 
 @testable import HybridVirtualBlueZ

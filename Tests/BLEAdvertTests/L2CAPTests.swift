@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HybridCaBLE
-import HybridSystemBus
+import HybridDBus
 import HybridVirtualBlueZ
 import IntegrationTestSupport
 import Testing

@@ -3,7 +3,7 @@
 import HybridBLEAdvert
 import HybridCaBLE
 import HybridPrimitives
-import HybridSystemBus
+import HybridDBus
 import HybridVirtualBlueZ
 import IntegrationTestSupport
 import Testing

@@ -2,7 +2,7 @@
 
 import HybridBLEAdvert
 import HybridCaBLE
-import HybridSystemBus
+import HybridDBus
 import HybridVirtualBlueZ
 import IntegrationTestSupport
 import Testing

@@ -3,7 +3,7 @@
 import Glibc
 import HybridCaBLE
 import HybridPrimitives
-import HybridSystemBus
+import HybridDBus
 import HybridThreads
 import IntegrationTestSupport
 import Testing

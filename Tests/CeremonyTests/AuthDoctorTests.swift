@@ -4,7 +4,7 @@ import Foundation
 import HybridCaBLE
 import HybridPhoneLinks
 import HybridSession
-import HybridSystemBus
+import HybridDBus
 import HybridVirtualBlueZ
 import TestSupport
 import Testing

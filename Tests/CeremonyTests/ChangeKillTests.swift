@@ -40,7 +40,7 @@ struct ChangeKillTests {
     func killed(name: String) async throws {
         try await VaultProgram.run { program in
             let (pin, files) = (VaultProgram.pin, FileManager.default)
-            let source = PackageFolder.path + "/Tests/CredentialExchange/bitwarden.json"
+            let source = PackageFolder.path + "/Tests/Phone/CredentialExchange/bitwarden.json"
             try await program(["init"], typing: [pin, pin]).expect(0, errors: "created")
             var command = ["import", source]
             if name == "signal" {

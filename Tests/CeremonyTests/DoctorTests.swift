@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import HybridSystemBus
+import HybridDBus
 import HybridVirtualBlueZ
 import TestSupport
 import Testing

@@ -2,7 +2,7 @@
 
 import Foundation
 import HybridPrimitives
-import HybridSystemBus
+import HybridDBus
 import HybridVirtualBlueZ
 import IntegrationTestSupport
 import TestSupport

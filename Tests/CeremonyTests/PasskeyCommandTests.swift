@@ -8,7 +8,7 @@ import Testing
 @Suite("hybrid-auth passkeys, export, import", .serialized)
 struct PasskeyCommandTests {
     private static let pin = VaultProgram.pin
-    private static let folder = PackageFolder.path + "/Tests/CredentialExchange"
+    private static let folder = PackageFolder.path + "/Tests/Phone/CredentialExchange"
     private static let foreign = folder + "/other-manager.json"
 
     private struct Listed: Decodable {
@@ -312,7 +312,7 @@ struct PasskeyCommandTests {
     func unusable() async throws {
         try await VaultProgram.run { program in
             let files = FileManager.default
-            let formats = PackageFolder.path + "/Tests/VaultFormat"
+            let formats = PackageFolder.path + "/Tests/Phone/VaultFormat"
             try files.copyItem(atPath: formats + "/vector/vault", toPath: program.vault)
             try files.setAttributes([.posixPermissions: 0o700], ofItemAtPath: program.vault)
             let script = """

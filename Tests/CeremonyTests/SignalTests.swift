@@ -19,7 +19,7 @@ struct SignalTests {
     }
 
     private static let pin = VaultProgram.pin
-    private static let bitwarden = PackageFolder.path + "/Tests/CredentialExchange/bitwarden.json"
+    private static let bitwarden = PackageFolder.path + "/Tests/Phone/CredentialExchange/bitwarden.json"
 
     private static func list(_ text: String) throws -> [List.Entry] {
         try JSONDecoder().decode(List.self, from: Data(text.utf8)).passkeys
@@ -147,7 +147,7 @@ struct SignalTests {
     func imports() async throws {
         try await VaultProgram.run { program in
             try await program(["init"], typing: [Self.pin, Self.pin]).expect(0, errors: "created")
-            let folder = PackageFolder.path + "/Tests/CredentialExchange/"
+            let folder = PackageFolder.path + "/Tests/Phone/CredentialExchange/"
             let first = try await program(["import", folder + "bitwarden.zip"], of: nil)
             first.expect(0, errors: "added 3 passkeys, 8 left out: not all that is in")
             for words in [

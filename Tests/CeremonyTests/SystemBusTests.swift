@@ -2,7 +2,7 @@
 
 import Foundation
 import HybridCaBLE
-import HybridSystemBus
+import HybridDBus
 import HybridVirtualBlueZ
 import TestSupport
 import Testing

@@ -7,12 +7,12 @@ import Testing
 
 /// The program, killed or failing at its system calls on files of the vault and the local state.
 ///
-/// `Tests/VaultFormat/watched_calls.py` stops each call before it has an effect and counts across all threads. With
+/// `Tests/Phone/VaultFormat/watched_calls.py` stops each call before it has an effect and counts across all threads. With
 /// `HYBRID_TEST_THOROUGH`, as in `scripts/release-check`, every call is tested, which takes hours; otherwise a fixed
 /// sample for each command.
 @Suite("hybrid-auth vault, killed at any system call", .serialized)
 struct VaultKillTests {
-    private static let folder = PackageFolder.path + "/Tests/VaultFormat"
+    private static let folder = PackageFolder.path + "/Tests/Phone/VaultFormat"
     private static let hasStrace = FileManager.default.isExecutableFile(atPath: "/usr/bin/strace")
 
     @Test(

@@ -57,7 +57,7 @@ enum Tracer {
     /// No file may grow: like a full disk, every write fails.
     static let fullDisk = ["/bin/sh", "-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh"]
 
-    private static let script = PackageFolder.path + "/Tests/VaultFormat/watched_calls.py"
+    private static let script = PackageFolder.path + "/Tests/Phone/VaultFormat/watched_calls.py"
 
     /// True if the kernel lets one process decide about system calls of another.
     static let canWatch = Task {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 
 /// A fuzz target, which returns true if the parser accepted the input, and throws ``BrokenInvariant``.
 typealias FuzzTarget = @Sendable ([UInt8]) throws -> Bool

@@ -8,6 +8,7 @@ internal import HybridDataChannel
 internal import HybridDoctor
 internal import HybridPhoneLinks
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridVault
 
 /// The command `hybrid-auth doctor`, which checks the requirements of `scan` and `listen` on this computer.

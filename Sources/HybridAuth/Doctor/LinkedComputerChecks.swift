@@ -3,11 +3,12 @@
 internal import Glibc
 internal import HybridCaBLE
 internal import HybridCommandSupport
+internal import HybridDBus
 internal import HybridDesktopPortal
 internal import HybridDoctor
 internal import HybridPhoneLinks
 internal import HybridPrimitives
-internal import HybridSystemBus
+internal import HybridProgram
 
 /// The checks of linked computers, and of the service that waits for them.
 struct LinkedComputerChecks: Sendable {

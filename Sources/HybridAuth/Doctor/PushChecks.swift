@@ -2,11 +2,11 @@
 
 internal import HybridCaBLE
 internal import HybridCommandSupport
+internal import HybridDBus
 internal import HybridDesktopPortal
 internal import HybridDoctor
 internal import HybridPhoneLinks
 internal import HybridPrimitives
-internal import HybridSystemBus
 
 /// The checks of push messages, which wake this device without a connection to a relay.
 ///

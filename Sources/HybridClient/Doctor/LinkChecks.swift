@@ -4,6 +4,7 @@ internal import HybridClientCeremony
 internal import HybridCommandSupport
 internal import HybridDoctor
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridSession
 internal import HybridThreads
 

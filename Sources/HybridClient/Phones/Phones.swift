@@ -5,6 +5,7 @@ internal import HybridCaBLE
 internal import HybridClientCeremony
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridSession
 
 /// The command `hybrid-client phones`, which lists and changes the linked phones.

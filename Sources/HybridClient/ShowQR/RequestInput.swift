@@ -3,6 +3,7 @@
 internal import HybridClientCeremony
 internal import HybridCommandSupport
 internal import HybridDataChannel
+internal import HybridProgram
 internal import HybridWebAuthn
 
 extension ShowQR {

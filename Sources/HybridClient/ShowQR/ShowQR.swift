@@ -6,6 +6,7 @@ internal import HybridClientCeremony
 internal import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridPrimitives
+internal import HybridProgram
 
 /// The command `hybrid-client show-qr`, which performs a ceremony and prints the response for the website's server.
 struct ShowQR: AsyncParsableCommand {

@@ -4,6 +4,7 @@ internal import ArgumentParser
 internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridProgram
 
 /// The command `hybrid-lab demo`, which performs a registration and a sign-in and explains each step.
 ///

@@ -5,11 +5,12 @@ internal import HybridBLEAdvert
 internal import HybridCTAP
 internal import HybridCaBLE
 internal import HybridCommandSupport
+internal import HybridDBus
 internal import HybridDataChannel
 internal import HybridPhoneLinks
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridSession
-internal import HybridSystemBus
 internal import HybridVirtualBlueZ
 internal import HybridWebAuthn
 

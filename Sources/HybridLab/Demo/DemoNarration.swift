@@ -5,6 +5,7 @@ internal import HybridCTAP
 internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridDataChannel
+internal import HybridProgram
 internal import HybridQRCode
 internal import HybridSession
 internal import HybridThreads

@@ -3,6 +3,7 @@
 internal import HybridCTAP
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridRelyingParty
 internal import HybridWebAuthn
 

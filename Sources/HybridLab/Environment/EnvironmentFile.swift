@@ -3,6 +3,7 @@
 internal import Glibc
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridProgram
 
 /// The file of `up --env-file`, which exists as long as the lab environment is running.
 struct EnvironmentFile {

@@ -3,8 +3,9 @@
 internal import ArgumentParser
 internal import HybridCaBLE
 internal import HybridCommandSupport
+internal import HybridDBus
 internal import HybridPrimitives
-internal import HybridSystemBus
+internal import HybridProgram
 internal import HybridVirtualBlueZ
 
 /// An environment for ceremonies: a virtual radio on a private bus, and a relay with its own certificate.

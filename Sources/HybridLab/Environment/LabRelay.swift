@@ -5,6 +5,7 @@ internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridRelayCore
 internal import Logging
 internal import NIOCore

@@ -3,6 +3,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import HybridCommandSupport
+internal import HybridProgram
 internal import HybridThreads
 
 /// The command `hybrid-lab run -- COMMAND`, which runs a command in a new lab environment.

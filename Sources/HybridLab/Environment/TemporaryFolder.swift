@@ -4,6 +4,7 @@ internal import FoundationEssentials
 internal import Glibc
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridProgram
 
 /// Runs `body` with the path of a folder that only this user can read, and removes it.
 func withTemporaryFolder<Result: Sendable>(

@@ -3,6 +3,7 @@
 internal import ArgumentParser
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridProgram
 
 /// The command `hybrid-lab up`, which runs a lab environment until it receives a signal.
 struct Up: AsyncParsableCommand {

@@ -4,6 +4,7 @@ internal import Glibc
 internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridQRScanning
 internal import HybridThreads
 

@@ -6,6 +6,7 @@ internal import HybridAuthenticator
 internal import HybridCTAP
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridProgram
 
 /// A JSON file with the lab's passkeys, including their unencrypted private keys, for tests only.
 struct PasskeyFile: Sendable {

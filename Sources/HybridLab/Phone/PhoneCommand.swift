@@ -7,6 +7,7 @@ internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridPrimitives
+internal import HybridProgram
 
 /// The command `hybrid-lab phone`, which runs a phone with a scripted user.
 struct PhoneCommand: AsyncParsableCommand {

@@ -6,6 +6,7 @@ internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridPhoneLinks
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridSession
 internal import HybridThreads
 internal import HybridWebAuthn

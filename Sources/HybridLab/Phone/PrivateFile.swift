@@ -3,6 +3,7 @@
 internal import Glibc
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridProgram
 
 /// A file that belongs to this user.
 ///

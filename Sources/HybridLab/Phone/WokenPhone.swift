@@ -4,6 +4,7 @@ internal import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridPhoneLinks
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridSession
 internal import HybridThreads
 

@@ -3,6 +3,7 @@
 internal import ArgumentParser
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridProgram
 
 /// The command `hybrid-lab shiny`, which serves the demo site in a lab environment.
 struct ShinyCommand: AsyncParsableCommand {

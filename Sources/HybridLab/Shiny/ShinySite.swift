@@ -3,6 +3,7 @@
 internal import Glibc
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridThreads
 
 /// The demo site: the program `hybrid-shiny` behind a proxy for TLS, with two host names.

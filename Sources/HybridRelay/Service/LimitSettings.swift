@@ -2,6 +2,7 @@
 
 internal import Glibc
 internal import HybridCommandSupport
+internal import HybridProgram
 internal import HybridRelayCore
 internal import NIOCore
 

@@ -4,6 +4,7 @@ internal import Glibc
 internal import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridRelayCore
 
 /// Translation and validation of the settings for push servers.

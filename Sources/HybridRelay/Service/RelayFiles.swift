@@ -3,6 +3,7 @@
 internal import Glibc
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridRelayCore
 
 /// The files of a relay other than its configuration: the certificate with its key, and tokens.

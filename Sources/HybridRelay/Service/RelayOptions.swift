@@ -2,6 +2,7 @@
 
 internal import ArgumentParser
 internal import HybridCommandSupport
+internal import HybridProgram
 
 /// The flags of `serve` and `check-config`.
 ///

@@ -3,6 +3,7 @@
 internal import CoreMetrics
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridRelayCore
 internal import Logging
 internal import NIOCore

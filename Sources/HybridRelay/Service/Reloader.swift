@@ -2,6 +2,7 @@
 
 internal import CoreMetrics
 internal import HybridCommandSupport
+internal import HybridProgram
 internal import HybridRelayCore
 internal import HybridThreads
 internal import Logging

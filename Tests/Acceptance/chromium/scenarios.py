@@ -7,7 +7,7 @@ from harness.phone import Person
 from harness.relying_party import ACCOUNT, RP_ID
 
 VIRTUAL = "VIRTUAL RADIO: no proximity proof"
-# Sources/HybridAuthenticator/Authenticator.swift. Chromium forwards it under attestation "none".
+# Sources/Phone/Authenticator/Authenticator.swift. Chromium forwards it under attestation "none".
 AAGUID = "9d1c6f3a-5e42-4b8e-8a57-2f0bc461d370"
 ES256 = -7
 UP, UV, BE, BS, AT = 0x01, 0x04, 0x08, 0x10, 0x40

@@ -20,14 +20,14 @@ ALL = CASES | WITH_PROGRAMS
 def arguments():
     parser = Arguments("acceptance prompt", __doc__.splitlines()[0])
     parser.add_argument("--prompt", type=lambda path: Path(path).resolve(), default=PROMPT, metavar="FILE",
-                        help="the program under test; default Prompt/.build/debug/hybrid-prompt")
+                        help="the program under test; default Desktop/.build/debug/hybrid-prompt")
     parser.add_argument("--cases", type=names_of("case", ALL), metavar="A,B",
                         help=f"cases, of {', '.join(ALL)}; the last needs the programs of --bin-dir and is left out if "
                              "they are not built")
     options = parser.parse_args()
     parser.require(TOOLS, "prompt")
     if not os.access(options.prompt, os.X_OK):
-        parser.unavailable(f"no {options.prompt}; build it with 'swift build --package-path Prompt', or set --prompt")
+        parser.unavailable(f"no {options.prompt}; build it with 'swift build --package-path Desktop', or set --prompt")
     if options.cases:
         programs = None
         if any(name in WITH_PROGRAMS for name in options.cases):

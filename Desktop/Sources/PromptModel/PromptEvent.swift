@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridProgram
+internal import HybridPrimitives
+internal import HybridQRCode
+
+/// An event of a ceremony, read from one line of its progress in JSON.
+enum PromptEvent {
+    /// A request, before anything else.
+    case request(PromptRequest)
+    /// The code of the request.
+    case code(QRMatrix)
+    /// A state of the ceremony.
+    case stage(PromptStage)
+    /// A permanent warning.
+    case warning(String)
+    /// A note about the current state; `nil` removes it.
+    case note(String?)
+    /// A linked phone was not used, for this reason; the code follows.
+    case contactFailed(String)
+    /// The end without success.
+    case failure(cause: String, remedy: String)
+
+    /// Creates an event from a line; `nil` if the line is not one, or if its event is unknown.
+    ///
+    /// - Throws: ``PromptInputError`` if a request or a code cannot be shown.
+    init?(_ line: SecretBytes) throws(PromptInputError) {
+        guard let event = JSONLine(line) else { return nil }
+        switch event.text("event") {
+        case "request": self = .request(try PromptRequest(event))
+        case "qr": self = .code(try Self.code(event))
+        case "state" where event.text("state") == "link-failed": self = .contactFailed(Self.sentence(event, "message"))
+        case "state":
+            guard let stage = PromptStage(event) else { return nil }
+            self = .stage(stage)
+        case "notice":
+            guard let notice = Self.notice(event) else { return nil }
+            self = notice
+        case "error":
+            self = .failure(cause: Self.sentence(event, "message"), remedy: Self.sentence(event, "remedy"))
+        default: return nil
+        }
+    }
+
+    private static func code(_ event: JSONLine) throws(PromptInputError) -> QRMatrix {
+        guard let text = event.text("text"), text.hasPrefix("FIDO:/"), let code = try? QRMatrix(text: text) else {
+            throw .unusableCode
+        }
+        return code
+    }
+
+    private static func notice(_ event: JSONLine) -> PromptEvent? {
+        let message = sentence(event, "message")
+        return switch event.text("notice") {
+        case "virtual-radio", "unverified-bus": .warning(message)
+        case "radio-lost", "bluetooth-channel-failed": .note(message)
+        case "radio-back": .note(nil)
+        default: nil
+        }
+    }
+
+    /// Returns a text of the program as a sentence: one line, shortened, without characters that change its appearance.
+    static func sentence(_ event: JSONLine, _ member: String) -> String {
+        let line = StandardError.oneLine(event.text(member) ?? "")
+        let isCut = line.unicodeScalars.count > maximumSentence
+        let kept = isCut ? String(line.unicodeScalars.prefix(maximumSentence)) + "…" : line
+        guard let first = kept.first, let last = kept.last else { return "" }
+        return first.uppercased() + kept.dropFirst() + (".…?!".contains(last) ? "" : ".")
+    }
+
+    /// Maximum length of a sentence in characters (Unicode scalars).
+    static let maximumSentence = 400
+}
+
+extension PromptStage {
+    /// Creates a state; `nil` if it is unknown.
+    init?(_ event: JSONLine) {
+        switch event.text("state") {
+        case "use-phone": self = .question
+        case "contacting": self = .contacting(event.text("phone").map { SafeText(quoting: $0).description })
+        case "scan": self = .scan
+        case "phone-found": self = .phoneFound
+        case "connecting": self = .connecting
+        case "connecting-by-bluetooth", "connected-by-bluetooth": self = .connecting
+        case "confirm": self = .confirm
+        case "done": self = .done
+        default: return nil
+        }
+    }
+}

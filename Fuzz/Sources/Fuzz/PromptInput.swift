@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HybridPrimitives
+import TestSupport
+
+@testable import HybridPromptModel
+
+/// Fuzzes the input of the window: pieces of a stream, lines, JSON objects and requests.
+///
+/// The first byte selects the length of the pieces. Each 0x01 stands for a long run of spaces, which make long lines.
+func fuzzPrompt(_ input: [UInt8]) throws -> Bool {
+    var choices = Choices(input)
+    let size = choices.pick([1 << 16, 1000, 7])
+    var stream: [UInt8] = []
+    while !choices.isEmpty, stream.count < 20_000 {
+        let byte = choices.byte()
+        stream += byte == 1 ? [UInt8](repeating: 0x20, count: 2000) : [byte]
+    }
+    let lines = stream.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast().map(Array.init)
+    let expected = lines.filter { $0.count <= LineBuffer.maximumLength }
+    let buffer = LineBuffer()
+    var found: [[UInt8]] = []
+    for piece in stream.pieces(of: size) {
+        Array(piece).withUnsafeBytes { bytes in buffer.append(bytes) { found.append(Array($0.memory)) } }
+    }
+    try invariant(found == expected, "lines are read as they were written, except long ones")
+    return try found.reduce(false) { isAccepted, line in try object(line) || isAccepted }
+}
+
+/// Reads a line; returns true if it is an object.
+private func object(_ line: [UInt8]) throws -> Bool {
+    guard let read = JSONLine(secret(line)) else { return false }
+    let end = line.count - line.reversed().prefix { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }.count
+    try invariant(JSONLine(secret(Array(line[..<(end - 1)]))) == nil, "an object is complete")
+    try invariant(JSONLine(secret(line + [0x20])) != nil && JSONLine(secret(line + [0x2C])) == nil, "space may follow")
+    if let number = read.integer("timeout_ms") { try invariant(abs(number) <= 1 << 53, "a number is bounded") }
+    if let text = read.text("text") { try invariant(text.utf8.count <= line.count, "a text fits its line") }
+    guard let request = try? PromptRequest(read) else { return true }
+    for text in [request.purpose] + request.details {
+        try invariant(text.utf8.count <= 2 * 253 + 300, "a purpose is bounded")
+        let isShown = text.unicodeScalars.allSatisfy { scalar in
+            !scalar.properties.isBidiControl && !scalar.properties.isDefaultIgnorableCodePoint
+                && scalar.properties.generalCategory != .control
+        }
+        try invariant(isShown, "a purpose has visible characters only")
+    }
+    return true
+}
+
+private func secret(_ bytes: [UInt8]) -> SecretBytes { bytes.withUnsafeBytes { SecretBytes(copying: $0) } }

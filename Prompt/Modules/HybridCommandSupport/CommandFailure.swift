@@ -1,1 +1,0 @@
-../../../Sources/HybridCommandSupport/CommandFailure.swift

@@ -1,1 +1,0 @@
-../../../Sources/HybridCommandSupport/ProcessMemory.swift

@@ -1,1 +1,0 @@
-../../../Sources/HybridQRCode/QRMatrix.swift

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import HybridCommandSupport
+package import HybridProgram
+
+/// The settings that all commands with ceremonies share.
+package enum CeremonySettings {
+    package static let cacert = Setting(
+        "cacert",
+        .path,
+        help: "Trust these certificates (PEM) instead of the system's."
+    )
+    package static let bleChannel = Setting(
+        "ble-channel",
+        .boolean,
+        default: "no",
+        help: "Also offer a connection over Bluetooth alone; some older phones reject such a code."
+    )
+
+    /// Returns the effective settings.
+    ///
+    /// In descending order of precedence: flags, environment variables, the file, defaults.
+    ///
+    /// - Parameters:
+    ///   - resolver: The settings of the program.
+    ///   - flags: The given flags.
+    ///   - name: The name of the file in the user's configuration folder.
+    /// - Throws: ``CommandFailure`` if a setting is unusable.
+    package static func resolve(
+        _ resolver: ConfigurationResolver,
+        _ flags: GivenFlags,
+        file name: String
+    ) throws(CommandFailure) -> Configuration {
+        let environment = ProcessEnvironment.variables
+        var file: ConfigurationFile?
+        if let path = ConfigurationFile.defaultPath(name, environment) {
+            file = try ConfigurationFile.read(named: nil, orElse: path)
+        }
+        let settings = try resolver.resolve(flags: flags, environment: environment, file: file)
+        try settings.checkReadable(cacert)
+        return settings
+    }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridCTAP
+internal import HybridCommandSupport
+internal import HybridPrimitives
+internal import HybridProgram
+package import HybridSSHAgent
+
+/// The signatures of the agent, each made by a ceremony with the phone that has the passkey.
+package struct SSHSigner: Sendable {
+    private let keys: KeyRing
+    private let launcher: CeremonyLauncher
+    private let journal: Journal
+    private let knownHosts: [String]
+    private let seconds: Int
+    private let report: @Sendable (String) -> Void
+
+    /// Creates a signer.
+    ///
+    /// - Parameters:
+    ///   - keys: The keys.
+    ///   - launcher: The launcher of ceremonies.
+    ///   - journal: The journal, in which each request is recorded.
+    ///   - knownHosts: The paths of known_hosts files.
+    ///   - seconds: The time limit in seconds for finding a phone, and again for its user.
+    ///   - report: A closure that receives a sentence if the journal can't be written.
+    package init(
+        keys: KeyRing,
+        launcher: CeremonyLauncher,
+        journal: Journal,
+        knownHosts: [String],
+        seconds: Int,
+        report: @escaping @Sendable (String) -> Void
+    ) {
+        self.keys = keys
+        self.launcher = launcher
+        self.journal = journal
+        self.knownHosts = knownHosts
+        self.seconds = seconds
+        self.report = report
+    }
+
+    /// Returns the signature for a request of a client, or `nil` if none was made; blocks until then.
+    package func sign(_ job: SigningJob) -> SSHSignature? {
+        guard let key = keys.key(job.request.key.publicKey) else { return nil }
+        let hostName = job.request.host.flatMap { host in
+            KnownHosts(files: knownHosts.compactMap { try? readWholeFile($0, atMost: KnownHosts.maximumSize) }).name(
+                of: host,
+                candidates: HostCandidates.names(inCommandLine: job.client.commandLine)
+            )
+        }
+        let description = SigningDescription(job.request, hostName: hostName)
+        let (signature, result) = perform(job, key, description)
+        let entry = JournalEntry(
+            time: WallClock.realtime.now(),
+            door: .agent,
+            relyingParty: key.relyingPartyID.text,
+            purpose: description.text,
+            result: result
+        )
+        do throws(CommandFailure) {
+            try journal.append(entry)
+        } catch {
+            report(error.sentence)
+        }
+        return signature
+    }
+
+    private func perform(
+        _ job: SigningJob,
+        _ key: StoredKey,
+        _ description: SigningDescription
+    ) -> (SSHSignature?, result: String) {
+        guard let command = Self.command(for: job.request.data, with: key) else { return (nil, "failed") }
+        let outcome = launcher.perform(
+            CeremonyRequest(.sign(command), purpose: description.text, seconds: seconds),
+            event: description.event(timeout: .seconds(seconds)),
+            cancellation: job.cancellation
+        )
+        switch outcome {
+        case .cancelled: return (nil, "cancelled")
+        case .failed(let status): return (nil, status == .notPermitted ? "declined" : "failed: \(status.name)")
+        case .answered(let bytes):
+            guard let signature = Self.signature(in: bytes, by: key, over: job.request.data) else {
+                return (nil, "failed: the phone's answer is not a signature for this request")
+            }
+            return (signature, "signed")
+        }
+    }
+
+    /// Returns the request to a phone for a signature of data; `nil` if there is none, which does not happen.
+    static func command(for data: SignedData, with key: StoredKey) -> GetAssertionRequest? {
+        guard let hash = ClientDataHash(bytes: data.hash) else { return nil }
+        return GetAssertionRequest(
+            relyingPartyID: key.relyingPartyID,
+            clientDataHash: hash,
+            allowList: [CredentialDescriptor(id: key.credentialID)],
+            // A phone that knows the extension shows the data, which this computer cannot misrepresent.
+            extensions: SignedDataInput(bytes: data.bytes)?.extensionInput,
+            userVerification: true
+        )
+    }
+
+    /// Returns the signature in a phone's answer; `nil` unless it was made by this key over this data.
+    static func signature(in bytes: [UInt8], by key: StoredKey, over data: SignedData) -> SSHSignature? {
+        guard let response = try? CTAPResponse(parsing: bytes), response.status == .success,
+            let assertion = try? GetAssertionResponse(parsing: response.body),
+            // The request requires it; the signature's type does not.
+            assertion.authenticatorData.flags.contains(.userVerified),
+            assertion.credential.map({ $0.id == key.credentialID }) ?? true
+        else { return nil }
+        return try? SSHSignature(
+            derSignature: assertion.signature,
+            authenticatorData: assertion.authenticatorData.encoded,
+            by: key.publicKey,
+            over: data
+        )
+    }
+}

@@ -1,1 +1,0 @@
-../HybridCommandSupport/ProductVersion.swift

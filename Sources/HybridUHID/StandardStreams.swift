@@ -1,1 +1,0 @@
-../HybridCommandSupport/StandardStreams.swift

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import HybridDBus
+internal import HybridPrimitives
+
+/// A notification that asks a question (`org.freedesktop.Notifications`, Desktop Notifications Specification 1.3).
+///
+/// The server is a program of the desktop on the session bus. No other program on the bus is trusted: only signals of
+/// the server count. When the question is over, for whatever reason, the notification is closed.
+package struct DesktopNotification: Sendable {
+    static let name = "org.freedesktop.Notifications"
+    static let path = "/org/freedesktop/Notifications"
+
+    /// The user's answer.
+    package enum Answer: Hashable, Sendable {
+        /// The user chose the action that agrees.
+        case agreed
+        /// The user chose the other action, or dismissed the notification.
+        case declined
+        /// There was no answer in time.
+        case expired
+    }
+
+    /// The reason why a question could not be asked.
+    package enum Failure: Error, Hashable, Sendable {
+        /// There is no notification server that shows actions; the text is the cause.
+        case unavailable(String)
+        /// The task was canceled.
+        case interrupted
+
+        init(_ error: BusError) {
+            self =
+                switch error {
+                case .cancelled: .interrupted
+                case .notReachable: .unavailable("there is no session bus")
+                case .refused(let name, _): .unavailable("the notification server failed: \(SafeText(quoting: name))")
+                case .timedOut: .unavailable("the notification server does not respond")
+                case .disconnected: .unavailable("the session bus closed the connection")
+                case .malformed: .unavailable("the notification server violated the protocol")
+                }
+        }
+    }
+
+    private static let agreement = "agree"
+    private static let refusal = "decline"
+
+    private let application: String
+    private let summary: String
+    private let text: String
+    private let actions: (agree: String, decline: String)
+
+    /// Creates a notification.
+    ///
+    /// - Parameters:
+    ///   - application: The name of the program.
+    ///   - summary: The title. Untrusted parts must be `SafeText`.
+    ///   - text: The text below the title. Untrusted parts must be `SafeText`, because servers may interpret markup.
+    ///   - agree: Label of the action that agrees.
+    ///   - decline: Label of the other action.
+    package init(application: String, summary: String, text: String, agree: String, decline: String) {
+        (self.application, self.summary, self.text) = (application, summary, text)
+        actions = (agree, decline)
+    }
+
+    /// Shows the notification and waits for the answer.
+    ///
+    /// - Parameters:
+    ///   - address: The session bus.
+    ///   - limit: The time to answer.
+    package func ask(on address: BusAddress, within limit: Duration) async throws(Failure) -> Answer {
+        do throws(BusError) {
+            let connection = try await BusConnection.connect(to: address)
+            return try await withCleanup {
+                await connection.close()
+            } of: { () throws(BusError) in
+                try await ask(over: connection, within: limit)
+            }
+        } catch {
+            throw Failure(error)
+        }
+    }
+
+    /// Checks that a server shows notifications with actions, without showing one.
+    ///
+    /// - Parameter address: The session bus.
+    /// - Returns: The server's name for itself; untrusted.
+    package static func serverName(on address: BusAddress) async throws(Failure) -> String {
+        do throws(BusError) {
+            let connection = try await BusConnection.connect(to: address)
+            return try await withCleanup {
+                await connection.close()
+            } of: { () throws(BusError) in
+                try await requireActions(over: connection)
+                let reply = try await connection.call(name, path, name, "GetServerInformation")
+                guard let server = reply.first?.text else { throw .malformed("no server name") }
+                return server
+            }
+        } catch {
+            throw Failure(error)
+        }
+    }
+
+    /// Shows the notification without actions, and does not wait for the user.
+    ///
+    /// - Parameter address: The session bus.
+    package func show(on address: BusAddress) async throws(BusError) {
+        let connection = try await BusConnection.connect(to: address)
+        try await withCleanup {
+            await connection.close()
+        } of: { () throws(BusError) in
+            _ = try await notify(over: connection, urgency: 1, expiry: -1, actions: [])
+        }
+    }
+
+    /// Shows the notification and returns its ID.
+    private func notify(
+        over connection: BusConnection,
+        urgency: UInt8,
+        expiry: Int32,
+        actions: [String]
+    ) async throws(BusError) -> UInt32 {
+        let reply = try await connection.call(
+            Self.name,
+            Self.path,
+            Self.name,
+            "Notify",
+            [
+                .string(application), .uint32(0), .string("dialog-password"), .string(summary), .string(text),
+                .strings(actions), .properties(["urgency": .byte(urgency), "category": .string("device")]),
+                .int32(expiry),
+            ]
+        )
+        guard case .uint32(let number)? = reply.first else { throw .malformed("no notification ID") }
+        return number
+    }
+
+    /// Throws an error unless the server shows actions, without which the user could not answer.
+    private static func requireActions(over connection: BusConnection) async throws(BusError) {
+        let capabilities = try await connection.call(name, path, name, "GetCapabilities")
+        guard case .array(_, let names)? = capabilities.first, names.contains(where: { $0.text == "actions" }) else {
+            throw .refused(name: "no actions", message: "")
+        }
+    }
+
+    private func ask(over connection: BusConnection, within limit: Duration) async throws(BusError) -> Answer {
+        try await Self.requireActions(over: connection)
+        let server = try await connection.owner(of: Self.name)
+        let (signals, continuation) = AsyncStream<BusMessage>.makeStream(bufferingPolicy: .bufferingOldest(256))
+        // The subscription precedes the call, because the user may answer before the call returns.
+        let rule = "type='signal',sender='\(Self.name)',interface='\(Self.name)',path='\(Self.path)'"
+        _ = try await connection.observe([rule]) { event in
+            switch event {
+            case .signal(let message):
+                let isAnswer = ["ActionInvoked", "NotificationClosed"].contains { message.isSignal(Self.name, $0) }
+                if isAnswer { continuation.yield(message) }
+            case .disconnected: continuation.finish()
+            }
+        }
+        // Critical and without expiry: it stays until the question is over.
+        let actions = [Self.agreement, actions.agree, Self.refusal, actions.decline]
+        let number = try await notify(over: connection, urgency: 2, expiry: 0, actions: actions)
+        let answer = await Self.firstAnswer(in: signals, from: server, about: number, within: limit)
+        connection.send(Self.name, Self.path, Self.name, "CloseNotification", [.uint32(number)])
+        if Task.isCancelled { throw .cancelled }
+        guard let answer else { throw .disconnected }
+        return answer
+    }
+
+    /// Returns the first answer to a notification; `nil` if the stream ends or the task is canceled before.
+    private static func firstAnswer(
+        in signals: AsyncStream<BusMessage>,
+        from server: String?,
+        about number: UInt32,
+        within limit: Duration
+    ) async -> Answer? {
+        await withTaskGroup(of: Answer?.self) { group in
+            group.addTask {
+                for await signal in signals where signal.sender == server && signal.body.first == .uint32(number) {
+                    if let answer = answer(signal) { return answer }
+                }
+                return nil
+            }
+            group.addTask {
+                do {
+                    try await Task.sleep(for: limit)
+                    return .expired
+                } catch {
+                    return nil
+                }
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
+    }
+
+    /// Returns the answer in a signal; `nil` for actions that were not offered, such as a click on the text.
+    private static func answer(_ signal: BusMessage) -> Answer? {
+        guard signal.body.count > 1 else { return nil }
+        if signal.member == "ActionInvoked" {
+            return switch signal.body[1].text {
+            case agreement: .agreed
+            case refusal: .declined
+            default: nil
+            }
+        }
+        let (byServer, byUser) = (BusValue.uint32(1), BusValue.uint32(2))
+        return signal.body[1] == byUser ? .declined : signal.body[1] == byServer ? .expired : nil
+    }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridThreads
+
+/// A hint for a user who is holding a code in front of a camera.
+package enum CameraHint: Hashable, Sendable {
+    /// The frames show no code.
+    case noCode
+    /// The frames are almost black.
+    case tooDark
+    /// There is a QR code that does not match.
+    case anotherCode
+    /// There are several matching codes.
+    case severalCodes
+
+    /// One line for the user.
+    package var sentence: String {
+        switch self {
+        case .noCode: "hold the code in front of the camera, so that it fills half of the picture"
+        case .tooDark: "the picture is dark; is the camera covered?"
+        case .anotherCode: "this QR code is not a sign-in code"
+        case .severalCodes: "there are several sign-in codes in the picture; show one of them"
+        }
+    }
+}
+
+/// A scanner that reads frames until one shows a code.
+package enum CameraCodeScanner {
+    /// A reason why a scan ended without a code.
+    package enum Failure: Error, Hashable, Sendable {
+        /// The source cannot provide frames.
+        case camera(CameraError)
+        /// No code was found in time.
+        case timedOut
+        /// The task was canceled.
+        case cancelled
+    }
+
+    private enum Event: Sendable {
+        case hint(CameraHint)
+        case ended(Result<ScannedText, Failure>)
+    }
+
+    /// Opens a source of frames and scans them on a dedicated thread.
+    ///
+    /// - Parameters:
+    ///   - open: Opens the source. It is called on the dedicated thread, which closes the source soon after this
+    ///     function has returned.
+    ///   - limit: The time limit, which includes opening.
+    ///   - isWanted: Returns true for a matching code.
+    ///   - hint: Called with a hint for the user when it changes.
+    package static func firstCode<Source: FrameSource & ~Copyable>(
+        from open: @escaping @Sendable () throws(CameraError) -> Source,
+        limit: Duration,
+        where isWanted: @escaping @Sendable (ScannedText) -> Bool,
+        hint: @Sendable (CameraHint) -> Void
+    ) async throws(Failure) -> ScannedText {
+        let isOver = Locked(false)
+        let (stream, continuation) = AsyncStream.makeStream(of: Event.self)
+        DedicatedThread.startOrRunHere {
+            do throws(CameraError) {
+                var source = try open()
+                let code = try scan(&source, until: isOver, where: isWanted) { continuation.yield(.hint($0)) }
+                if let code { continuation.yield(.ended(.success(code))) }
+            } catch {
+                continuation.yield(.ended(.failure(.camera(error))))
+            }
+        }
+        let timer = Task {
+            try? await Task.sleep(for: limit)
+            continuation.yield(.ended(.failure(.timedOut)))
+        }
+        defer {
+            timer.cancel()
+            isOver.withLock { $0 = true }
+        }
+        for await event in stream {
+            switch event {
+            case .hint(let new): hint(new)
+            case .ended(let result): return try result.get()
+            }
+        }
+        throw .cancelled
+    }
+
+    /// Scans frames until one shows a single matching code; returns `nil` if `isOver` is set first.
+    private static func scan<Source: FrameSource & ~Copyable>(
+        _ source: inout Source,
+        until isOver: Locked<Bool>,
+        where isWanted: (ScannedText) -> Bool,
+        hint: (CameraHint) -> Void
+    ) throws(CameraError) -> ScannedText? {
+        var hints = HintFilter()
+        let search: CodeSearch
+        do throws(PictureError) { search = try CodeSearch() } catch { throw .picture(error) }
+        while !isOver.withLock({ $0 }) {
+            guard let frame = try source.nextFrame() else { continue }
+            let finding: CodeSearch.Finding
+            do throws(PictureError) {
+                finding = try search.codesInWholePicture(in: frame, where: isWanted)
+            } catch {
+                throw .picture(error)
+            }
+            if finding.wanted.count == 1 { return finding.wanted.first }
+            if let new = hints.next(finding, isDark: frame.isDark) { hint(new) }
+        }
+        return nil
+    }
+}
+
+/// A filter that prevents hints from changing with every frame.
+struct HintFilter {
+    /// Number of consecutive frames that must have the same hint.
+    static let requiredFrames = 5
+
+    private var current: CameraHint?
+    private var candidate: CameraHint?
+    private var count = 0
+
+    /// Returns the hint after this frame; `nil` if the hint has not changed.
+    mutating func next(_ finding: CodeSearch.Finding, isDark: Bool) -> CameraHint? {
+        let hint: CameraHint =
+            if finding.wanted.count > 1 {
+                .severalCodes
+            } else if finding.showsOthers {
+                .anotherCode
+            } else {
+                isDark ? .tooDark : .noCode
+            }
+        count = hint == candidate ? count + 1 : 1
+        candidate = hint
+        guard count >= Self.requiredFrames, hint != current else { return nil }
+        current = hint
+        return hint
+    }
+}
+
+extension GrayPicture {
+    /// True if at most 1 percent of the pixels are brighter than those of a covered lens.
+    var isDark: Bool {
+        withPixels { pixels in
+            let step = max(1, pixels.count / 10_000)
+            let bright = stride(from: 0, to: pixels.count, by: step).count { pixels[$0] > 40 }
+            return bright * 100 <= (pixels.count + step - 1) / step
+        }
+    }
+}

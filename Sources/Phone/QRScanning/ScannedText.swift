@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import HybridPrimitives
+
+/// The text of a QR code.
+///
+/// The text may be secret, so it is wiped on release and never printed.
+package final class ScannedText: SecretMaterial, @unchecked Sendable {
+    // SAFETY of @unchecked: only `init` writes to the memory of `storage`, before the object is shared.
+    private let storage: SecretBytes
+
+    /// Creates a text by copying the bytes.
+    init(_ bytes: UnsafeRawBufferPointer) { storage = SecretBytes(copying: bytes) }
+
+    /// Calls `body` with the bytes, which are usually UTF-8; copies that `body` makes are not wiped.
+    package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        try body(UnsafeRawBufferPointer(storage.memory))
+    }
+
+    /// Returns true if the text begins with these ASCII characters, in either case.
+    package func begins(with start: StaticString) -> Bool {
+        withBytes { bytes in
+            start.withUTF8Buffer { start in
+                bytes.count >= start.count && zip(start, bytes).allSatisfy { Self.lowerCase($0) == Self.lowerCase($1) }
+            }
+        }
+    }
+
+    /// Returns true if both texts are equal; for texts of the same length, the comparison takes constant time.
+    package func matches(_ other: ScannedText) -> Bool {
+        withBytes { mine in other.withBytes { ConstantTime.equal(mine, $0) } }
+    }
+
+    private static func lowerCase(_ character: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(character) ? character | 0x20 : character
+    }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridPrimitives
+package import HybridTPM
+
+/// Paths of a vault and of the local state that this device keeps about it.
+package struct VaultLocation: Sendable {
+    /// Absolute path of the vault directory.
+    package let directory: String
+    /// Absolute path of this program's directory under `$XDG_STATE_HOME`.
+    package let stateDirectory: String
+    /// The TPM of this device, which is used only by a vault whose slot it protects.
+    package let tpm: TPMDevice
+
+    /// Clock for lockouts and timestamps; tests replace it.
+    var clock = WallClock.realtime
+    /// Cost of new slots; tests set a lower one.
+    var scrypt = Scrypt.standard
+
+    /// Creates a location; relative paths start at the current directory.
+    package init(directory: String, stateDirectory: String, tpm: TPMDevice = .standard) {
+        self.directory = AbsolutePath.normalize(directory)
+        self.stateDirectory = AbsolutePath.normalize(stateDirectory)
+        self.tpm = tpm
+    }
+}

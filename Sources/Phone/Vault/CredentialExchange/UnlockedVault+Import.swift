@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+internal import HybridAuthenticator
+internal import HybridCTAP
+internal import HybridPrimitives
+
+/// The result of an import.
+package struct PasskeyImport: Equatable, Sendable {
+    /// Number of added passkeys.
+    package let added: Int
+    /// Passkeys that were already in the vault or appear again in the file, in the order of the file.
+    package let present: [PasskeyLabel]
+    /// Passkeys with the site and ID of an existing one, or of an earlier one in the file, but another key.
+    package let different: [PasskeyLabel]
+}
+
+extension UnlockedVault {
+    /// Adds the passkeys of a file that are not in the vault; existing ones are never changed.
+    ///
+    /// The passkeys are durable when this method returns. Passkeys added before a failure are kept, and a second call
+    /// adds the rest.
+    ///
+    /// - Throws: ``VaultError``; after ``VaultError/changeNotRecorded(_:)`` all are durable.
+    package func add(_ file: ExchangeFile) async throws(VaultError) -> PasskeyImport {
+        do throws(VaultError) {
+            let result = try await perform { key, files throws(VaultError) in try files.add(file.passkeys, key: key) }
+            if result.added > 0 { setBackedUp(false) }
+            return result
+        } catch {
+            setBackedUp(false)
+            throw error
+        }
+    }
+}
+
+extension VaultFiles {
+    func add(_ passkeys: [ImportedPasskey], key: SymmetricKey) throws(VaultError) -> PasskeyImport {
+        let records = try records(key: key)
+        var present: [ImportedPasskey.ID: RecordID] = [:]
+        for (record, body) in records.passkeys {
+            guard let party = body.relyingParty, let id = body.id else { continue }
+            present[ImportedPasskey.ID(relyingParty: party, credential: id)] = record
+        }
+        var known: [ImportedPasskey.ID: PasskeyBody] = [:]
+        var new: [ImportedPasskey] = []
+        var (same, different) = ([PasskeyLabel](), [PasskeyLabel]())
+        for passkey in passkeys {
+            let body = passkey.body(order: 0, now: 0).members.map { PasskeyBody(members: $0) }
+            if let other = known[passkey.id] ?? present[passkey.id].flatMap(records.reveal) {
+                if other.passkey?.privateKey.rawRepresentation == body?.passkey?.privateKey.rawRepresentation {
+                    same.append(passkey.label)
+                } else {
+                    different.append(passkey.label)
+                }
+                continue
+            }
+            known[passkey.id] = body
+            new.append(passkey)
+        }
+        guard records.all.count + new.count <= VaultRecords.maximumCount else {
+            throw .tooLarge(
+                "it would have \(VaultRecords.maximumCount) records, deleted ones included; nothing was added"
+            )
+        }
+        let device = try state.device().id
+        var seen = try state.seen(KeyRing(key))
+        var order = records.passkeys.first?.body.order ?? 0
+        for passkey in new {
+            order = order == .max ? order : order + 1
+            let id = recordID(for: passkey.id, besides: records, key: key)
+            let revision = try revision(of: id, after: nil, device: device)
+            let body = passkey.body(order: order, now: location.clock.now())
+            try write(seal(body, id: id, revision: revision, key: key))
+            seen.insert(id, newest: revision, isDeleted: false)
+        }
+        if !new.isEmpty { try record(seen, key: key) }
+        return PasskeyImport(added: new.count, present: same, different: different)
+    }
+
+    /// Returns the record ID of an imported passkey, which is the same on all devices.
+    ///
+    /// Two devices that import the same file before they sync therefore create the same records. A server that knows
+    /// credential IDs cannot compute the record IDs, because these depend on the vault key.
+    ///
+    /// A deleted record stays deleted, so a passkey that is imported again gets the next ID.
+    private func recordID(for passkey: ImportedPasskey.ID, besides records: VaultRecords, key: SymmetricKey) -> RecordID
+    {
+        for attempt in 0..<Self.maximumDeletions {
+            var info = Array("imported v1".utf8)
+            info.append(bigEndian: UInt32(attempt))
+            info += Array(passkey.relyingParty.text.utf8) + [0] + passkey.credential.bytes
+            let derived = Sealing.derive(key, identity: identity, info: info)
+            let bytes = derived.withUnsafeBytes { Array($0.prefix(16)) }
+            if let id = RecordID(bytes: bytes), records.all[id] == nil { return id }
+        }
+        return .random()
+    }
+
+    private static let maximumDeletions = 64
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ArgumentParser
+private import Glibc
+package import HybridPrimitives
+package import HybridProgram
+
+/// The flags of a program's settings for its command `check-config`; all flags are optional.
+package protocol CheckedSettings: ParsableArguments {
+    /// The discussion in the command's help.
+    static var checkConfigDiscussion: String { get }
+
+    /// Returns the settings after making all checks that the program makes when it starts.
+    func checkedConfiguration() throws -> Configuration
+}
+
+/// The command `check-config` of all programs, which prints every setting with its value and source.
+package struct CheckConfig<Settings: CheckedSettings>: ParsableCommand {
+    /// The command's name and help.
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "check-config",
+            abstract: "Print every setting with its value and its source.",
+            discussion: Settings.checkConfigDiscussion
+        )
+    }
+
+    @OptionGroup private var settings: Settings
+
+    @Flag(help: "Print one JSON array.")
+    private var json = false
+
+    /// Creates an empty command for the argument parser.
+    package init() {}
+
+    /// Prints the settings on standard output.
+    package func run() throws {
+        let configuration = try settings.checkedConfiguration()
+        try StandardOutput.write(json ? configuration.json + "\n" : configuration.table)
+    }
+}
+
+extension Configuration {
+    /// Checks that the file named by a setting is readable, unless a flag names it.
+    ///
+    /// A path from a variable or a file is not on the command line, so the failure names its source.
+    package func checkReadable(_ setting: Setting<String?>) throws(CommandFailure) {
+        if case .flag = source(of: setting) { return }
+        guard let path = try value(setting), access(path, R_OK) != 0 else { return }
+        throw failure(setting, "\(path) can't be read: \(String(cString: strerror(errno)))")
+    }
+
+    /// Checks the certificate file named by a setting, so that an error is found before a ceremony begins.
+    ///
+    /// - Parameters:
+    ///   - setting: The setting with the path.
+    ///   - check: A function that throws if the file is unusable.
+    package func checkCertificates<Failure: ExplainedFailure>(
+        _ setting: Setting<String?>,
+        with check: (String) throws(Failure) -> Void
+    ) throws(CommandFailure) {
+        guard let path = try value(setting) else { return }
+        do throws(Failure) {
+            try check(path)
+        } catch {
+            if case .flag = source(of: setting) { throw CommandFailure(error) }
+            try checkReadable(setting)
+            throw failure(setting, "\(path) can't be read as certificates (PEM); name another file")
+        }
+    }
+
+    /// The settings as a table for users: name, value and source on each line.
+    package var table: String {
+        var rows = [["SETTING", "VALUE", "SOURCE"]]
+        for entry in entries {
+            let source = entry.texts == nil ? "not set" : "\(entry.source)"
+            rows.append([entry.declaration.name, entry.shownValue, source].map(StandardError.oneLine))
+        }
+        let widths = (0..<2).map { column in
+            // One long value must not push every source off the screen.
+            min(rows.map { $0[column].unicodeScalars.count }.max() ?? 0, 40)
+        }
+        return rows.map { row in
+            zip(row, widths).map { text, width in
+                text + String(repeating: " ", count: max(width - text.unicodeScalars.count, 0) + 2)
+            }.joined() + (row.last ?? "") + "\n"
+        }.joined()
+    }
+
+    /// The settings as a JSON array of objects with `name`, `value` (string, array, or null) and `source`.
+    package var json: String { JSONText.array(entries.map(\.json)).description }
+}
+
+extension Configuration.Entry {
+    fileprivate var shownValue: String {
+        guard let texts else { return "-" }
+        let text = texts.joined(separator: ", ")
+        return text.isEmpty ? "(empty)" : text
+    }
+
+    fileprivate var json: JSONText {
+        let value = texts.map { declaration.isList ? JSONText.array($0.map(JSONText.string)) : .string($0.last ?? "") }
+        var members: [(String, JSONText)] = [("name", .string(declaration.name)), ("value", value ?? .null)]
+        switch source {
+        case .flag(let flag): members += [("source", .string("flag")), ("flag", .string(flag))]
+        case .variable(let name): members += [("source", .string("variable")), ("variable", .string(name))]
+        case .file(let path, let line, _):
+            members += [("source", .string("file")), ("file", .string(path)), ("line", .number(line))]
+        case .defaultValue: members.append(("source", .string("default")))
+        }
+        return .object(members)
+    }
+}

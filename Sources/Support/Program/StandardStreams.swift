@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+private import Glibc
+internal import HybridPrimitives
+
+/// The descriptors 0, 1 and 2, with which every program starts.
+public enum StandardStreams {
+    /// Opens substitutes for the descriptors that are closed; must be called before anything else.
+    ///
+    /// Otherwise, the next opened file or connection would get such a number and receive output that is meant for
+    /// users. Substitutes for input cannot be read and those for output cannot be written, so a closed stream still
+    /// fails.
+    public static func occupyClosed() {
+        for (descriptor, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
+        where fcntl(descriptor, F_GETFD) < 0 {
+            // open(2) returns the lowest free number, which is this one.
+            _ = open("/dev/null", mode)
+        }
+    }
+}
+
+/// Standard input.
+package enum StandardInput {
+    /// Reads one line without its line feed, byte by byte, so that nothing after the line is consumed.
+    ///
+    /// - Parameter limit: Maximum number of bytes; the rest of a longer line stays unread.
+    /// - Returns: The line; `nil` at the end of the input.
+    package static func line(atMost limit: Int) -> [UInt8]? {
+        var line: [UInt8] = []
+        var byte: UInt8 = 0
+        while line.count < limit {
+            let count = read(STDIN_FILENO, &byte, 1)
+            if count < 0, errno == EINTR { continue }
+            guard count == 1 else { return line.isEmpty ? nil : line }
+            if byte == UInt8(ascii: "\n") { break }
+            line.append(byte)
+        }
+        return line
+    }
+}
+
+/// Standard output, for results.
+public enum StandardOutput {
+    /// Writes text unchanged; must not be used for text from a peer.
+    public static func write(_ text: String) throws(CommandFailure) { try write(Array(text.utf8)) }
+
+    /// Writes text unchanged, and a newline; must not be used for text from a peer.
+    public static func writeLine(_ text: String) throws(CommandFailure) { try writeLine(Array(text.utf8)) }
+
+    /// Writes bytes unchanged, and a newline.
+    public static func writeLine(_ bytes: [UInt8]) throws(CommandFailure) {
+        try write(bytes + [UInt8(ascii: "\n")])
+    }
+
+    /// Checks that standard output is writable, for commands that must not do their work without it.
+    public static func requireOpen() throws(CommandFailure) {
+        let flags = fcntl(STDOUT_FILENO, F_GETFL)
+        guard flags >= 0, flags & O_ACCMODE != O_RDONLY else { throw .outputNotWritten }
+    }
+
+    private static func write(_ bytes: [UInt8]) throws(CommandFailure) {
+        guard writeAll(bytes, to: STDOUT_FILENO) else { throw .outputNotWritten }
+    }
+}
+
+extension CommandFailure {
+    /// The failure if standard output is closed, its reader is gone, or its file system is full.
+    public static let outputNotWritten = CommandFailure(
+        "standard output can't be written; free some space, or check what reads it",
+        status: .ioError
+    )
+}
+
+/// Standard error, for whole lines; a failed write is ignored.
+public enum StandardError {
+    /// Writes one line with one call, so that lines of several threads do not mix.
+    ///
+    /// It may contain text from a peer, which ``oneLine(_:)`` makes safe.
+    public static func writeLine(_ text: String) { writeLine(utf8: Array(text.utf8)) }
+
+    /// Writes one line, given in UTF-8, with one call; see ``writeLine(_:)``.
+    package static func writeLine(utf8 text: [UInt8]) {
+        var line = isPlain(text) ? text : Array(oneLine(String(decoding: text, as: UTF8.self)).utf8)
+        line.append(UInt8(ascii: "\n"))
+        writeAll(line, to: STDERR_FILENO)
+    }
+
+    /// Writes text unchanged, such as a drawing of several lines; must not be used for text from a peer.
+    public static func writeText(_ text: String) { writeAll(Array(text.utf8), to: STDERR_FILENO) }
+
+    /// Returns the text with every control, line-breaking and direction-changing character replaced by `?`.
+    ///
+    /// Terminals interpret such characters, so text from a peer could otherwise forge lines or rewrite the screen.
+    public static func oneLine(_ text: String) -> String {
+        if isPlain(text.utf8) { return text }
+        var safe = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse:
+                safe.append("?")
+            default: safe.append(scalar)
+            }
+        }
+        return String(safe)
+    }
+
+    /// Returns true if the text consists of visible ASCII characters and spaces only, as most text does.
+    ///
+    /// Such text needs no lookup of Unicode properties, which is slow.
+    private static func isPlain(_ text: some Collection<UInt8>) -> Bool {
+        text.withContiguousStorageIfAvailable { $0.allSatisfy { (0x20...0x7E).contains($0) } } == true
+    }
+}
+
+/// Writes all bytes; returns false if a write fails.
+@discardableResult
+package func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+    var written = 0
+    while written < bytes.count {
+        let count = bytes[written...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { return false }
+        written += count
+    }
+    return true
+}

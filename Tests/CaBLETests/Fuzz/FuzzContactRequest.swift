@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+import HybridCBOR
+import TestSupport
+
+@testable import HybridCaBLE
+
+/// Tests requests of clients to linked phones, and compares the verification of the proof with an independent
+/// computation.
+///
+/// The input is a client payload, as bytes or in hexadecimal digits.
+func fuzzContactRequest(_ input: [UInt8]) throws -> Bool {
+    let text = ClientPayload(hexDigits: input[...])
+    try invariant(text.map { $0.hex.utf8.elementsEqual(lowercased(input)) } ?? true, "digits survive the round trip")
+    try invariant(
+        (ClientPayload(bytes: input) != nil) == (1...256).contains(input.count),
+        "a payload has a limited length"
+    )
+    guard let payload = text ?? ClientPayload(bytes: input), let request = ContactRequest(parsing: payload) else {
+        return false
+    }
+    let map = try present(try CBORDecoder.decode(payload.bytes, mode: .strict).map, "a request is a map")
+    try invariant(
+        map[1]?.bytes == request.linkID.bytes && map[2]?.bytes == request.nonce.bytes,
+        "members are preserved"
+    )
+    try invariant(map[3]?.text == request.hint.rawValue, "the hint is preserved")
+    let again = try present(ContactRequest(parsing: request.payload), "a request survives the round trip")
+    try invariant(again.payload == request.payload, "a request has one spelling")
+    let known: [CBORValue] = [1, 2, 3, 4]
+    let isKnown = map.keys.allSatisfy { known.contains($0) }
+    try invariant((request.payload == payload) == isKnown, "exactly the unknown members are dropped")
+    // The seeds are made with this secret, for this host.
+    let secret = try present(LinkSecret(bytes: [UInt8](repeating: 0x11, count: 32)), "32 bytes are a secret")
+    let key = HKDF<SHA256>.deriveKey(
+        inputKeyMaterial: SymmetricKey(data: [UInt8](repeating: 0x11, count: 32)),
+        salt: request.nonce.bytes,
+        info: Array("hybrid wake v1".utf8),
+        outputByteCount: 32
+    )
+    let code = HMAC<SHA256>.authenticationCode(for: Array("\(request.hint.rawValue)cable.example".utf8), using: key)
+    let isProved = map[4]?.bytes == Array(code.prefix(16))
+    try invariant(
+        request.isAuthentic(secret: secret, host: "cable.example") == isProved,
+        "the proof covers the request"
+    )
+    try invariant(
+        !isProved || !request.isAuthentic(secret: secret, host: "cable.test"),
+        "a proof is invalid at another host"
+    )
+    return true
+}
+
+private func lowercased(_ text: [UInt8]) -> [UInt8] {
+    text.map { (UInt8(ascii: "A")...UInt8(ascii: "F")).contains($0) ? $0 + 0x20 : $0 }
+}

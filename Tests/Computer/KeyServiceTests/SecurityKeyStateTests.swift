@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+import Foundation
+import HybridCTAP
+import HybridCommandSupport
+import HybridProgram
+import HybridSecurityKey
+import TestSupport
+import Testing
+
+@testable import HybridKeyService
+
+@Suite("FIDO devices of the kernel")
+struct FIDODeviceTests {
+    /// The descriptor of a FIDO key: usage page, usage, collection, input and output report.
+    static let key: [UInt8] = [
+        0x06, 0xD0, 0xF1, 0x09, 0x01, 0xA1, 0x01, 0x09, 0x20, 0x15, 0x00, 0x26, 0xFF, 0x00, 0x75, 0x08, 0x95, 0x40,
+        0x81,
+        0x02, 0x09, 0x21, 0x15, 0x00, 0x26, 0xFF, 0x00, 0x75, 0x08, 0x95, 0x40, 0x91, 0x02, 0xC0,
+    ]
+    /// The beginning of the descriptor of a keyboard.
+    static let keyboard: [UInt8] = [0x05, 0x01, 0x09, 0x06, 0xA1, 0x01, 0x05, 0x07, 0x19, 0xE0, 0x29, 0xE7, 0xC0]
+
+    @Test("A descriptor with FIDO's usage page is one, in whatever place and form")
+    func descriptors() {
+        #expect(FIDODevice.isFIDO(reportDescriptor: Self.key))
+        #expect(FIDODevice.isFIDO(reportDescriptor: Self.keyboard + Self.key))
+        #expect(FIDODevice.isFIDO(reportDescriptor: [0x07, 0xD0, 0xF1, 0x00, 0x00]))
+        #expect(FIDODevice.isFIDO(reportDescriptor: [0xFE, 0x02, 0x10, 0x06, 0xD0] + Self.key), "after a long item")
+        for other: [UInt8] in [
+            [], Self.keyboard, [0x06, 0xD0], [0x26, 0xD0, 0xF1], [0x0A, 0xD0, 0xF1], [0x06, 0xF1, 0xD0], [0xFE],
+            [0xFE, 0x03, 0x10, 0x06, 0xD0, 0xF1], [0x27, 0x06, 0xD0, 0xF1, 0x00],
+        ] {
+            #expect(!FIDODevice.isFIDO(reportDescriptor: other), "\(other)")
+        }
+    }
+
+    @Test("Random descriptors never crash")
+    func randomDescriptors() {
+        var generator = SeededGenerator()
+        for _ in 0..<2000 {
+            let bytes = (0..<Int.random(in: 0...40, using: &generator)).map { _ in
+                UInt8.random(in: .min ... .max, using: &generator)
+            }
+            let isFIDO = FIDODevice.isFIDO(reportDescriptor: bytes)
+            #expect(!isFIDO || bytes.count >= 3, "\(generator)")
+        }
+    }
+
+    @Test("Devices of the helper are told from others by their place")
+    func devices() async throws {
+        try await TestFolder.with { folder in
+            let devices = folder.path + "/sys/devices"
+            func add(_ number: Int, _ place: String, _ descriptor: [UInt8]) throws {
+                let device = "\(devices)/\(place)"
+                let entry = "\(folder.path)/class/hidraw\(number)"
+                try FileManager.default.createDirectory(atPath: device, withIntermediateDirectories: true)
+                try FileManager.default.createDirectory(atPath: entry, withIntermediateDirectories: true)
+                try Data(descriptor).write(to: URL(fileURLWithPath: device + "/report_descriptor"))
+                try FileManager.default.createSymbolicLink(atPath: entry + "/device", withDestinationPath: device)
+            }
+            try add(0, "pci0000:00/usb1/0003:1050:0407.0001", Self.key)
+            try add(1, "pci0000:00/usb1/0003:046D:C31C.0002", Self.keyboard)
+            try add(2, "virtual/misc/uhid/0003:1209:CAB1.0003", Self.key)
+            try add(3, "virtual/misc/uhid/0005:1209:CAB1.0004", Self.key)
+            try add(4, "virtual/misc/uhid/0003:1209:F1D0.0005", Self.key)
+            let found = FIDODevice.all(in: folder.path + "/class")
+            #expect(found.map(\.name) == ["hidraw0", "hidraw2", "hidraw3", "hidraw4"])
+            #expect(found.map(\.isVirtual) == [false, true, false, false])
+            #expect(FIDODevice.all(in: folder.path + "/nothing").isEmpty)
+        }
+    }
+}
+
+@Suite("The memory of the security key on disk")
+struct CredentialMemoryStoreTests {
+    private let relyingParty = RelyingPartyID("ssh:", accepting: [.ssh])
+
+    @Test("Credentials survive a restart, in files for their user alone, and are forgotten on demand")
+    func store() async throws {
+        try await TestFolder.with { folder in
+            let state = try StateFolder(path: folder.path + "/state")
+            let store = CredentialMemoryStore(in: state)
+            let id = try #require(CredentialID(bytes: [1, 2]))
+            let relyingParty = try #require(relyingParty)
+            #expect(try store.memory().count == 0)
+            try store.add(id, of: relyingParty)
+            let other = CredentialMemoryStore(in: try StateFolder(path: state.path))
+            let memory = try other.memory()
+            #expect(memory.contains(id, of: relyingParty, key: try other.installationKey()))
+            for name in [CredentialMemoryStore.fileName, CredentialMemoryStore.secretName] {
+                let attributes = try FileManager.default.attributesOfItem(atPath: state.file(name))
+                #expect(attributes[.posixPermissions] as? Int == 0o600)
+            }
+            try other.forget()
+            #expect(try store.memory().count == 0)
+        }
+    }
+
+    @Test("Damaged files are refused, and forgetting replaces a damaged memory")
+    func damage() async throws {
+        try await TestFolder.with { folder in
+            let state = try StateFolder(path: folder.path + "/state")
+            let store = CredentialMemoryStore(in: state)
+            try state.replace(CredentialMemoryStore.fileName, with: [0xA0])
+            #expect(throws: CommandFailure.self) { try store.memory() }
+            try store.forget()
+            #expect(try store.memory().count == 0)
+            for length in [0, 31, 33] {
+                try state.replace(CredentialMemoryStore.secretName, with: [UInt8](repeating: 1, count: length))
+                #expect(throws: CommandFailure.self) { try store.installationKey() }
+            }
+        }
+    }
+}
+
+@Suite("Enrolment for pam_u2f")
+struct PAMEnrolmentTests {
+    private let key = P256.Signing.PrivateKey()
+
+    private func make(_ user: String = "ada", _ host: String = "desk") -> PAMEnrolment? {
+        var generator = SystemRandomNumberGenerator()
+        return PAMEnrolment(user: user, host: host, using: &generator)
+    }
+
+    private func answer(
+        _ relyingParty: String = "pam://desk",
+        flags: AuthenticatorData.Flags = [.userPresent, .userVerified]
+    ) throws -> [UInt8] {
+        let data = AuthenticatorData(
+            relyingPartyIDHash: try #require(RelyingPartyID(relyingParty, accepting: [.pam])).hash,
+            flags: flags,
+            signatureCount: 0,
+            attestedCredential: AttestedCredential(
+                aaguid: .zero,
+                id: try #require(CredentialID(bytes: [0xFB, 0xFF])),
+                publicKey: COSEKey(key.publicKey)
+            )
+        )
+        return CTAPResponse.success(MakeCredentialResponse(authenticatorData: data).encoded).encoded
+    }
+
+    @Test("The line has account, credential, point and options")
+    func line() throws {
+        let enrolment = try #require(make())
+        #expect(enrolment.request.relyingParty.id.text == "pam://desk")
+        #expect(enrolment.request.userVerification && enrolment.request.user.name == "ada")
+        let (credential, line) = try #require(enrolment.enrolment(in: try answer()))
+        #expect(credential.bytes == [0xFB, 0xFF])
+        let point = Data(key.publicKey.rawRepresentation).base64EncodedString()
+        #expect(line == "ada:+/8=,\(point),es256,+presence+verification")
+    }
+
+    @Test("Other answers, and answers without verification of the user, are refused")
+    func answers() throws {
+        let enrolment = try #require(make())
+        let bad = [
+            try answer("pam://other"), try answer(flags: [.userPresent]), try answer(flags: [.userVerified]), [],
+            [0x27],
+            Array(try answer().dropLast()),
+        ]
+        for bytes in bad { #expect(enrolment.enrolment(in: bytes) == nil) }
+    }
+
+    @Test("Names that could add a field or a line to the file are refused")
+    func names() {
+        for user in ["", "a:b", "a,b", "a\nb", "a b", "ä", String(repeating: "a", count: 65)] {
+            #expect(make(user) == nil, "\(user)")
+        }
+        for host in ["", "a b", "a/b", "ä", String(repeating: "a", count: 201)] {
+            #expect(make("ada", host) == nil, "\(host)")
+        }
+        #expect(make("ada.l-1_2@corp$", "desk-1.example") != nil)
+    }
+}
+
+@Suite("Purposes of requests to the security key")
+struct KeyRequestDescriptionTests {
+    @Test("A purpose names the relying party as what it is")
+    func purposes() throws {
+        for (id, created, signed) in [
+            ("example.com", "create a passkey for example.com", "sign in to example.com"),
+            ("ssh:work", "create an ssh key (ssh:work)", "sign with an ssh key (ssh:work)"),
+            ("pam://desk", "enrol the phone for pam://desk", "confirm a sign-in on pam://desk"),
+        ] {
+            let id = try #require(RelyingPartyID(id, accepting: Set(RelyingPartyID.Kind.allCases)))
+            #expect(KeyRequestDescription(id, isRegistration: true).text == created)
+            #expect(KeyRequestDescription(id, isRegistration: false).text == signed)
+        }
+    }
+
+    @Test("A prompt learns the request, and the question only if there is one")
+    func events() throws {
+        let description = KeyRequestDescription(try #require(RelyingPartyID("example.com")), isRegistration: false)
+        let request = #"{"event":"request","operation":"sign-in","rp_id":"example.com","timeout_ms":1000}"#
+        #expect(description.event(timeout: .seconds(1)) == request)
+        let question = #"{"event":"state","state":"use-phone"}"#
+        #expect(description.event(timeout: .seconds(1), asksFirst: true) == request + "\n" + question)
+        #expect(
+            KeyRequestDescription.selection(timeout: .seconds(1))
+                == #"{"event":"request","operation":"select","timeout_ms":1000}"# + "\n" + question
+        )
+    }
+}

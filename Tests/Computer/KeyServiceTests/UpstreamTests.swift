@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HybridSSHAgent
+import HybridThreads
+import SSHTestSupport
+import Testing
+
+@testable import HybridKeyService
+
+@Suite("Requests for another agent")
+struct UpstreamFramesTests {
+    private func destination(_ message: [UInt8]) -> UpstreamFrames.Destination {
+        UpstreamFrames.destination(of: Wire.string(message)) { $0 == [7] }
+    }
+
+    @Test("Lists go to both, foreign keys to the other agent, locks and own keys stay here")
+    func destinations() {
+        #expect(destination([11]) == .both)
+        #expect(destination([13] + Wire.string([7]) + Wire.string("data")) == .own)
+        #expect(destination([13] + Wire.string([8]) + Wire.string("data")) == .upstream)
+        #expect(destination([13, 0, 0, 0, 9, 8]) == .own)
+        for type: UInt8 in [17, 18, 19, 25] { #expect(destination([type]) == .upstream) }
+        for type: UInt8 in [22, 23, 0, 99] { #expect(destination([type]) == .own) }
+        #expect(destination([27] + Wire.string("session-bind@openssh.com") + [1]) == .binding)
+        #expect(destination([27] + Wire.string("query")) == .own)
+    }
+
+    @Test("Messages are taken whole, in pieces of any length")
+    func frames() {
+        let messages: [[UInt8]] = [[11], [13, 1, 2, 3], [UInt8](repeating: 9, count: 300)].map { Wire.string($0) }
+        for size in [1, 3, 64, 1000] {
+            var frames = UpstreamFrames()
+            var taken: [[UInt8]] = []
+            var rest = messages.flatMap { $0 }[...]
+            while !rest.isEmpty {
+                frames.append(rest.prefix(size))
+                rest = rest.dropFirst(size)
+                while let message = frames.next() { taken.append(message) }
+            }
+            #expect(taken == messages)
+        }
+    }
+
+    @Test("A message of impossible length is passed on as its header")
+    func impossible() {
+        for header: [UInt8] in [[0, 0, 0, 0], [0, 4, 0, 1], [0xFF, 0xFF, 0xFF, 0xFF]] {
+            var frames = UpstreamFrames()
+            frames.append(header)
+            #expect(frames.next() == header)
+        }
+    }
+
+    @Test("Lists are merged; an answer that is no list adds nothing")
+    func merging() {
+        let own = Wire.string([12, 0, 0, 0, 1] + [1, 1])
+        #expect(
+            UpstreamFrames.merged(own, Wire.string([12, 0, 0, 0, 2] + [2, 2]))
+                == Wire.string([12, 0, 0, 0, 3, 1, 1, 2, 2])
+        )
+        for other: [UInt8]? in [nil, [], Wire.string([5]), Wire.string([12, 0])] {
+            #expect(UpstreamFrames.merged(own, other) == own)
+        }
+    }
+}
+
+@Suite("An agent with another agent's keys", .timeLimit(.minutes(5)))
+struct UpstreamTests {
+    /// Runs `body` with an agent whose upstream is another one.
+    private func withAgents(_ body: (_ agent: TestAgent, _ other: TestAgent) async throws -> Void) async throws {
+        try await TestAgent.with { other in
+            try await TestAgent.with(upstream: other.path) { agent in try await body(agent, other) }
+        }
+    }
+
+    @Test("Lists the keys of both and signs with both")
+    func keys() async throws {
+        try await withAgents { agent, other in
+            let client = try Connection(agent.path)
+            let list = try #require(await client.ask([11]))
+            for passkey in [agent.passkey, other.passkey] {
+                let key = try passkey.publicKey.encoded
+                #expect(list.firstRange(of: key) != nil)
+            }
+            #expect(Array(list.prefix(5)) == [12, 0, 0, 0, 2])
+            #expect(await client.ask(try other.login())?.first == 14)
+            #expect(await client.ask(try agent.login())?.first == 14)
+            #expect(agent.asked.withLock { $0.count } == 1 && other.asked.withLock { $0.count } == 1)
+        }
+    }
+
+    @Test("The other agent learns bindings, and a failed one ends its use")
+    func bindings() async throws {
+        try await withAgents { agent, other in
+            let server = TestServer()
+            let message = try other.passkey.sign(messageData())
+            let client = try Connection(agent.path)
+            #expect(await client.ask(try server.bind(TestServer.session(1), isForwarded: true)) == [6])
+            // A forwarded message, which the other agent refuses because it knows the binding.
+            #expect(await client.ask(message) == [5])
+            let second = try Connection(agent.path)
+            #expect(await second.ask(try server.bind(TestServer.session(1), signing: TestServer.session(2))) == [28])
+            #expect(await second.ask(message) == [5])
+            #expect(other.asked.withLock { $0 } == [])
+        }
+    }
+
+    @Test("A locked agent hides the keys of both")
+    func lock() async throws {
+        try await withAgents { agent, other in
+            let client = try Connection(agent.path)
+            #expect(await client.ask([22] + Wire.string("secret")) == [6])
+            #expect(await client.ask([11]) == [12, 0, 0, 0, 0])
+            #expect(await client.ask(try other.login()) == [5])
+            #expect(await client.ask([23] + Wire.string("secret")) == [6])
+            #expect(await client.ask(try other.login())?.first == 14)
+        }
+    }
+
+    @Test("The other agent learns bindings while this one is locked")
+    func bindingWhileLocked() async throws {
+        try await withAgents { agent, other in
+            let client = try Connection(agent.path)
+            #expect(await client.ask([22] + Wire.string("secret")) == [6])
+            #expect(await client.ask(try TestServer().bind(TestServer.session(1), isForwarded: true)) == [6])
+            #expect(await client.ask([23] + Wire.string("secret")) == [6])
+            // A forwarded message, which the other agent refuses because it knows the binding.
+            #expect(await client.ask(try other.passkey.sign(messageData())) == [5])
+            #expect(other.asked.withLock { $0 } == [])
+        }
+    }
+
+    @Test("Without the other agent, the own keys work")
+    func absent() async throws {
+        try await TestAgent.with(upstream: "/nonexistent/agent.sock") { agent in
+            let client = try Connection(agent.path)
+            let list = try #require(await client.ask([11]))
+            #expect(Array(list.prefix(5)) == [12, 0, 0, 0, 1])
+            #expect(await client.ask(try agent.login())?.first == 14)
+            #expect(await client.ask([17]) == [5])
+        }
+    }
+}

@@ -1,1 +1,0 @@
-../SSHAgentTests/TestPeers.swift

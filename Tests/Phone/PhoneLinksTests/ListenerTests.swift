@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import HybridCaBLE
+import HybridCommandSupport
+import HybridProgram
+import HybridDataChannel
+import HybridPrimitives
+import HybridDBus
+import HybridThreads
+import HybridVirtualBlueZ
+import TestSupport
+import Testing
+
+@testable import HybridPhoneLinks
+
+@Suite("The listener for linked computers", .timeLimit(.minutes(5)))
+struct ListenerTests {
+    @Test("Delays are random within limits that double with each failure")
+    func delays() {
+        var random = SeededGenerator()
+        for (cause, first) in [(ReconnectDelay.Cause.requested, 5), (.failure, 40)] {
+            var longest: [Duration] = []
+            for attempt in 0..<10 {
+                let limit = Duration.seconds(min(first << attempt, ReconnectDelay.maximum))
+                var maximum = Duration.zero
+                for _ in 0..<200 {
+                    var delay = ReconnectDelay()
+                    for _ in 0..<attempt { _ = delay.next(cause, using: &random) }
+                    let next = delay.next(cause, using: &random)
+                    #expect(next >= .seconds(1) && next <= limit, "\(random)")
+                    maximum = max(maximum, next)
+                }
+                #expect(maximum > limit / 2, "\(random)")
+                longest.append(maximum)
+            }
+            #expect(longest.last.map { $0 <= .seconds(ReconnectDelay.maximum) } == true)
+        }
+        var delay = ReconnectDelay()
+        for _ in 0..<9 { _ = delay.next(.failure, using: &random) }
+        delay.reset()
+        #expect(delay.next(.requested, using: &random) <= .seconds(5))
+    }
+
+    @Test("Only close code 1012 asks for an early reconnection")
+    func causes() {
+        #expect(ReconnectDelay.Cause(TunnelError.closed(code: 1012)) == .requested)
+        for error in [TunnelError.closed(code: 1001), .closed(code: 1008), .connectionLost, .relayBusy] {
+            #expect(ReconnectDelay.Cause(error) == .failure)
+        }
+    }
+
+    @Test("A resume is noticed, and the beginning of a suspend is not")
+    func resume() async throws {
+        try await PrivateBus.run { bus in
+            let logind = try await BusConnection.connect(to: bus.busAddress)
+            #expect(try await logind.requestName(ResumeObserver.name))
+            let resumes = Locked(0)
+            let observing = Task {
+                try await ResumeObserver.observe(on: bus.busAddress) { resumes.withLock { $0 += 1 } }
+            }
+            @Sendable func emit(_ isBeginning: Bool) {
+                logind.emit(ResumeObserver.path, ResumeObserver.interface, ResumeObserver.member, [.bool(isBeginning)])
+            }
+            // Signals before the subscription are lost.
+            try await Waiting.until("a resume") {
+                emit(false)
+                return resumes.withLock { $0 } > 0
+            }
+            observing.cancel()
+            _ = try? await observing.value
+            await logind.close()
+        }
+    }
+
+    @Test("A change of a folder is noticed")
+    func changes() async throws {
+        try await TestFolder.with { folder in
+            try await FolderChanges.watch(folder.path) { changes in
+                let store = try PhoneLinkStore(path: folder.path)
+                try store.add(try Sample.record())
+                for await _ in changes { break }
+            }
+        }
+    }
+
+    @Test("A folder that is removed or renamed is watched again", arguments: [true, false])
+    func removedFolder(isRemoved: Bool) async throws {
+        try await TestFolder.with { folder in
+            let path = folder.path + "/links"
+            try #require(mkdir(path, 0o700) == 0)
+            try await FolderChanges.watch(path, every: .milliseconds(10)) { changes in
+                let count = AwaitableState(0)
+                let counting = Task { for await _ in changes { count.change { $0 += 1 } } }
+                try #require(isRemoved ? rmdir(path) == 0 : rename(path, path + "-old") == 0)
+                try await Waiting.until("the removal to be noticed") { count.read { $0 } > 0 }
+                let noticed = count.read { $0 }
+                try #require(mkdir(path, 0o700) == 0)
+                try await Waiting.until("the new folder to be noticed") { count.read { $0 } > noticed }
+                // Not an attempt that came between the two: files are noticed now.
+                let watched = count.read { $0 }
+                try PhoneLinkStore(path: path).add(try Sample.record())
+                try await Waiting.until("a change to be noticed") { count.read { $0 } > watched }
+                counting.cancel()
+            }
+        }
+    }
+
+    @Test("A folder that can't be watched is checked after each interval")
+    func unwatchable() async throws {
+        try await TestFolder.with { folder in
+            let path = folder.path + "/file"
+            let descriptor = creat(path, 0o600)
+            try #require(descriptor >= 0)
+            close(descriptor)
+            // IN_ONLYDIR refuses a file, as a limit of the system refuses a folder.
+            await FolderChanges.watch(path, every: .milliseconds(10)) { changes in
+                var count = 0
+                for await _ in changes {
+                    count += 1
+                    if count == 3 { break }
+                }
+            }
+        }
+    }
+
+    @Test("A relay that confirms nothing doesn't hold a revocation for ever")
+    func silentRelay() async throws {
+        let domain = try #require(TunnelDomain(id: 266))
+        let server = try UnresponsiveSocket()
+        let override = try #require(ConnectTo("\(domain.host):443:127.0.0.1:\(server.port)") as ConnectTo?)
+        let relay = RelayEndpoint(domain: domain, network: NetworkConfiguration(connectTo: [override]))
+        let record = try Sample.record()
+        await #expect(throws: CommandFailure.self) {
+            try await LinkListener.revoke(
+                record,
+                at: LinkListener.Destination(relay: relay, bearerToken: nil),
+                within: .milliseconds(200)
+            )
+        }
+    }
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import HybridCaBLE
+import HybridCommandSupport
+import HybridProgram
+import HybridPrimitives
+import HybridSession
+import TestSupport
+import Testing
+
+@testable import HybridPhoneLinks
+
+@Suite("The phone's store of links")
+struct PhoneLinkStoreTests {
+    /// Returns an active record with all members, and a forgotten one.
+    private static func records() throws -> [PhoneLinkRecord] {
+        var active = try Sample.record(label: "Büro")
+        _ = active.change { activity in
+            activity.lastUsed = 5000
+            for byte in 0..<3 as Range<UInt8> {
+                if let nonce = ContactNonce(bytes: [UInt8](repeating: byte, count: 16)) {
+                    _ = activity.nonces.insert(nonce)
+                }
+            }
+            _ = activity.decline(at: 4000)
+        }
+        var forgotten = try Sample.record()
+        forgotten.state = .forgotten(PhoneLinkRecord.Revocation(time: 6000, isConfirmed: true))
+        var pushed = try Sample.record()
+        pushed.push = try Sample.registration()
+        return [active, forgotten, pushed]
+    }
+
+    @Test("A record survives a round trip through its file")
+    func roundTrip() throws {
+        for record in try Self.records() + [Sample.record()] {
+            let bytes = PhoneLinkFile.encode(record)
+            let read = try #require(PhoneLinkFile.decode(bytes))
+            #expect(PhoneLinkFile.encode(read) == bytes)
+            #expect(read.id == record.id && read.label == record.label && read.created == record.created)
+            #expect(read.domain == record.domain && read.revocation == record.revocation)
+            #expect(read.contactKey.publicKey == record.contactKey.publicKey)
+            #expect(read.link?.secret == record.link?.secret && (read.link == nil) == (record.link == nil))
+            #expect(read.activity?.lastUsed == record.activity?.lastUsed)
+            #expect(read.activity?.declines == record.activity?.declines)
+            #expect(read.push?.sealed == record.push?.sealed && read.push?.isEnded == record.push?.isEnded)
+        }
+    }
+
+    @Test("A damaged file is rejected")
+    func damage() throws {
+        for record in try Self.records() {
+            let bytes = PhoneLinkFile.encode(record)
+            for damaged in Damage.truncations(of: bytes) + Damage.someBitFlips(of: bytes) + [bytes + [0]] {
+                #expect(PhoneLinkFile.decode(damaged) == nil)
+            }
+        }
+    }
+
+    @Test("The nonces of the last 1,024 wake-ups are remembered")
+    func nonces() throws {
+        var ring = NonceRing()
+        func nonce(_ number: Int) throws -> ContactNonce {
+            let bytes = [UInt8](repeating: 0, count: 14) + [UInt8(number >> 8), UInt8(number & 0xFF)]
+            return try #require(ContactNonce(bytes: bytes))
+        }
+        for number in 0..<1024 { #expect(ring.insert(try nonce(number))) }
+        for number in 0..<1024 { #expect(!ring.insert(try nonce(number))) }
+        #expect(NonceRing(bytes: ring.bytes) == ring)
+        #expect(ring.insert(try nonce(1024)))
+        #expect(ring.bytes.count == 1024 * 16)
+        #expect(!ring.insert(try nonce(1)))
+        #expect(ring.insert(try nonce(0)), "the oldest made room")
+        #expect(NonceRing(bytes: [1]) == nil)
+        #expect(NonceRing(bytes: [UInt8](repeating: 0, count: 32)) == nil, "a nonce twice")
+        #expect(NonceRing(bytes: ring.bytes + [UInt8](repeating: 9, count: 16)) == nil)
+    }
+
+    @Test("The identity is created once, and a damaged one is not replaced")
+    func identity() async throws {
+        try await TestFolder.with { folder in
+            let path = folder.path + "/a/phone"
+            let identity = try PhoneLinkStore(path: path).identity()
+            let again = try PhoneLinkStore(path: path).identity()
+            #expect(identity.withUnsafeBytes { Array($0) } == again.withUnsafeBytes { Array($0) })
+            let file = path + "/identity"
+            let bytes = try #require(FileManager.default.contents(atPath: file))
+            for damaged in [Data(), bytes.dropLast(), bytes + [0], Data(bytes.reversed())] {
+                try damaged.write(to: URL(fileURLWithPath: file))
+                let error = #expect(throws: CommandFailure.self) { try PhoneLinkStore(path: path).identity() }
+                #expect(error?.code == "link-damaged" && error?.sentence.contains(file) == true)
+            }
+        }
+    }
+
+    @Test("Links are listed, renamed and forgotten; a damaged file is reported and harms no other")
+    func links() async throws {
+        try await TestFolder.with { folder in
+            let store = try PhoneLinkStore(path: folder.path + "/phone")
+            let (older, newer) = (try Sample.record(created: 1), try Sample.record(label: "desk", created: 2))
+            try store.add(newer)
+            try store.add(older)
+            #expect(try store.contents().links.map(\.id) == [older.id, newer.id])
+            try store.rename(older.id, to: "attic")
+            #expect(try store.record(older.id)?.label == "attic")
+
+            let secret = try #require(newer.link?.secret).withUnsafeBytes { Data($0) }
+            let file = "\(store.path)/\(Hex.encode(newer.id.bytes)).cbor"
+            #expect(try #require(FileManager.default.contents(atPath: file)).range(of: secret) != nil)
+            try store.forget(newer.id, at: 3)
+            #expect(try #require(FileManager.default.contents(atPath: file)).range(of: secret) == nil)
+            #expect(try store.contents().links.map(\.id) == [older.id])
+            #expect(try store.contents().revocations.map(\.revocation) == [.init(time: 3, isConfirmed: false)])
+            try store.confirmRevocation(newer.id)
+            try store.forget(newer.id, at: 4)
+            #expect(try store.record(newer.id)?.revocation == .init(time: 3, isConfirmed: true))
+
+            let damaged = "\(store.path)/0000000000000000.cbor"
+            try Data([1, 2, 3]).write(to: URL(fileURLWithPath: damaged))
+            let contents = try store.contents()
+            #expect(contents.links.map(\.id) == [older.id] && contents.revocations.count == 1)
+            #expect(contents.damaged.count == 1 && contents.damaged[0].hasPrefix("\(damaged) is damaged; "))
+        }
+    }
+
+    @Test("Files are private, and at most 32 computers are linked")
+    func limits() async throws {
+        try await TestFolder.with { folder in
+            let store = try PhoneLinkStore(path: folder.path + "/phone")
+            _ = try store.identity()
+            for _ in 0..<PhoneLinkStore.maximumCount { try store.add(try Sample.record()) }
+            #expect(throws: CommandFailure.self) { try store.add(try Sample.record()) }
+            for name in try FileManager.default.contentsOfDirectory(atPath: store.path) {
+                let attributes = try FileManager.default.attributesOfItem(atPath: "\(store.path)/\(name)")
+                #expect(attributes[.posixPermissions] as? Int == 0o600, "\(name)")
+            }
+        }
+    }
+
+    @Test("A revocation is dropped after a year")
+    func oldRevocations() async throws {
+        try await TestFolder.with { folder in
+            let store = try PhoneLinkStore(path: folder.path + "/phone")
+            let (old, new) = (try Sample.record(), try Sample.record())
+            for record in [old, new] { try store.add(record) }
+            try store.forget(old.id, at: 1000)
+            #expect(try store.record(old.id) != nil)
+            try store.forget(new.id, at: 1001 + PhoneLinkStore.revocationLifetime)
+            #expect(try store.contents().revocations.map(\.id) == [new.id])
+        }
+    }
+
+    @Test("A label is short and has no control characters")
+    func labels() throws {
+        let link = try Sample.link()
+        for label in ["", "a\nb", "\u{1B}[1m", "\u{7F}", String(repeating: "a", count: 129)] {
+            #expect(PhoneLinkRecord(link, label: label, created: 1) == nil)
+        }
+        #expect(PhoneLinkRecord(link, label: String(repeating: "a", count: 128), created: 1) != nil)
+    }
+
+    @Test("Links and identities are never printed")
+    func hidden() throws {
+        let record = try Sample.record()
+        #expect("\(record)" == "PhoneLinkRecord(hidden)" && "\(PhoneIdentity())" == "PhoneIdentity(hidden)")
+        #expect(String(reflecting: try Sample.link()) == "PhoneLink(hidden)")
+    }
+}
