@@ -18,6 +18,8 @@ struct PackageDescription {
     }
 
     let targets: [Target]
+    /// Names of the library targets that other packages can use.
+    let products: Set<String>
 
     var libraries: [Target] { targets.filter { $0.kind == "regular" && !$0.name.hasSuffix("TestSupport") } }
 
@@ -53,6 +55,7 @@ struct PackageDescription {
         )
         try #require(try await process.end() == 0, "swift package dump-package")
         let dump = try JSONDecoder().decode(Dump.self, from: Data(contentsOf: URL(filePath: output)))
+        products = Set(dump.products.flatMap(\.targets))
         targets = dump.targets.map { target in
             Target(
                 name: target.name,
@@ -65,6 +68,10 @@ struct PackageDescription {
     }
 
     private struct Dump: Decodable {
+        struct Product: Decodable {
+            let targets: [String]
+        }
+
         struct Target: Decodable {
             let name: String
             let type: String
@@ -90,6 +97,7 @@ struct PackageDescription {
             init(from decoder: any Decoder) throws { text = try? decoder.singleValueContainer().decode(String.self) }
         }
 
+        let products: [Product]
         let targets: [Target]
     }
 }

@@ -39,7 +39,7 @@ def arguments():
     parser.add_argument("--picture", type=Path, metavar="FILE",
                         help="take the picture of docs/browsers.md instead, with the window of --prompt")
     parser.add_argument("--prompt", type=Path, metavar="FILE",
-                        default=REPOSITORY / "Prompt" / ".build" / "debug" / "hybrid-prompt")
+                        default=REPOSITORY / "Desktop" / ".build" / "debug" / "hybrid-prompt")
     parser.add_argument("--minutes", type=count(what="minutes"), default=120, metavar="N",
                         help="time limit of each browser in its guest, where Firefox needs minutes to start; default 120")
     parser.add_argument("--processors", type=count(what="processors"), default=2, metavar="N",

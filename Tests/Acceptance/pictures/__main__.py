@@ -142,7 +142,7 @@ def main():
     parser = argparse.ArgumentParser(prog="pictures", description=__doc__.splitlines()[0])
     parser.add_argument("--bin-dir", type=Path, default=REPOSITORY / ".build" / "debug", metavar="DIR")
     parser.add_argument("--prompt", type=Path, metavar="FILE",
-                        default=REPOSITORY / "Prompt" / ".build" / "debug" / "hybrid-prompt")
+                        default=REPOSITORY / "Desktop" / ".build" / "debug" / "hybrid-prompt")
     parser.add_argument("--only", choices=("prompt",), help="takes this picture alone")
     parser.add_argument("--out", type=Path, default=REPOSITORY / "docs" / "pictures", metavar="DIR")
     options = parser.parse_args()

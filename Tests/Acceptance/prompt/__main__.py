@@ -13,7 +13,7 @@ from harness.command import REPOSITORY, Arguments, names_of
 from harness.suite import run_suite
 
 TOOLS = ("setpriv", "Xvfb", "openbox", "xdotool", "import", "convert", "zbarimg", "dbus-run-session")
-PROMPT = REPOSITORY / "Prompt" / ".build" / "debug" / "hybrid-prompt"
+PROMPT = REPOSITORY / "Desktop" / ".build" / "debug" / "hybrid-prompt"
 ALL = CASES | WITH_PROGRAMS
 
 
