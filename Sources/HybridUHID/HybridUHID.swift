@@ -4,6 +4,7 @@ internal import CHybridLinux
 internal import CHybridSystemd
 internal import Glibc
 internal import HybridPrimitives
+internal import HybridProgram
 
 /// The program `hybrid-uhid`, which creates the virtual security key for `hybrid-key`.
 ///

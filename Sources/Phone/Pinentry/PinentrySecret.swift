@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 private import Glibc
-package import HybridPrimitives
+internal import HybridPrimitives
 
 /// Text that the user typed, in memory that is wiped on release.
 ///

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import HybridPrimitives
+internal import HybridPrimitives
 
 /// The text of a QR code.
 ///

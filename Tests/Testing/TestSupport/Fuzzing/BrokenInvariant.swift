@@ -3,6 +3,8 @@
 /// A violated invariant, which stops the fuzzer and fails tests that replay the corpus.
 package struct BrokenInvariant: Error, CustomStringConvertible {
     package let description: String
+
+    package init(description: String) { self.description = description }
 }
 
 /// Throws an error unless the condition holds.
