@@ -340,3 +340,24 @@ let package = Package(
     targets: systemLibraries + libraries + programs + testTargets,
     swiftLanguageModes: [.v6]
 )
+
+// Set by `scripts/test --only`: names of test targets and programs, separated by commas. The package is reduced to these
+// and what they depend on, because SwiftPM can build the tests of all targets only.
+if let names = Context.environment["HYBRID_ONLY"] {
+    var pending = names.split(separator: ",").map(String.init)
+    package.products.removeAll { !pending.contains($0.name) }
+    pending += package.products.flatMap { ($0 as? Product.Executable)?.targets ?? [] }
+    var needed: Set<String> = []
+    while let name = pending.popLast() {
+        guard needed.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else {
+            continue
+        }
+        for dependency in target.dependencies {
+            switch dependency {
+            case .byNameItem(let name, _), .targetItem(let name, _): pending.append(name)
+            default: break
+            }
+        }
+    }
+    package.targets.removeAll { !needed.contains($0.name) }
+}

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Generates man pages and shell completions from the built programs; started by scripts/reference.
+"""Generates man pages and shell completions from the built programs; started by scripts/reference and debian/rules.
 
 Options, arguments and subcommands come from `PROGRAM --experimental-dump-help`, completions from
-`PROGRAM --generate-completion-script`, exit codes from docs/exit-codes.md, the rest from parts/PROGRAM.mdoc. So pages
-always match the programs: `--check` fails if a file in the repository differs from the generated one.
+`PROGRAM --generate-completion-script`, exit codes from docs/exit-codes.md, the rest from parts/PROGRAM.mdoc. They are
+not kept in the repository, so they always match the programs.
 """
 import argparse
 import json
@@ -15,7 +15,6 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[1]
-COMPLETIONS = REPOSITORY / "deploy" / "completions"
 # Manual section: 8 for administrators' programs.
 PROGRAMS = {"hybrid-client": 1, "hybrid-auth": 1, "hybrid-key": 1, "hybrid-relay": 8, "hybrid-lab": 1}
 # Programs without the argument parser: section and abstract.
@@ -179,18 +178,18 @@ def output(command):
 
 
 def generated(folder):
-    """Returns all generated files with their contents."""
+    """Returns the contents of all files by their paths in the output folder."""
     files = {}
     for program, section in PROGRAMS.items():
         path = str(folder / program)
         version = output([path, "--version"]).split()[-1]
-        files[HERE / f"{program}.{section}"] = page(
+        files[f"man/{program}.{section}"] = page(
             program, section, json.loads(output([path, "--experimental-dump-help"])), version)
         for shell, name in SHELLS.items():
-            files[COMPLETIONS / name.format(program)] = output([path, "--generate-completion-script", shell])
+            files["completions/" + name.format(program)] = output([path, "--generate-completion-script", shell])
     # All programs have the same version.
     for program, (section, abstract) in PLAIN.items():
-        files[HERE / f"{program}.{section}"] = page(program, section, {"command": {"abstract": abstract}}, version)
+        files[f"man/{program}.{section}"] = page(program, section, {"command": {"abstract": abstract}}, version)
     return files
 
 
@@ -198,7 +197,8 @@ def main():
     parser = argparse.ArgumentParser(prog="reference", description=__doc__.split("\n")[0])
     parser.add_argument("--bin-dir", type=Path, default=REPOSITORY / ".build" / "release",
                         help="directory of the programs; default .build/release")
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is out of date")
+    parser.add_argument("--out", type=Path, default=REPOSITORY / ".build-reference",
+                        help="output folder; default .build-reference")
     given = parser.parse_args()
     missing = [name for name in PROGRAMS if not (given.bin_dir / name).exists()]
     if missing:
@@ -206,17 +206,10 @@ def main():
               file=sys.stderr)
         return 69
     files = generated(given.bin_dir)
-    stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
-    if given.check:
-        for path in stale:
-            print(f"reference: {path.relative_to(REPOSITORY)} is out of date; run scripts/reference",
-                  file=sys.stderr)
-        print(f"reference: {len(files) - len(stale)} of {len(files)} files are up to date")
-        return 1 if stale else 0
-    for path in stale:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(files[path])
-    print(f"reference: {len(stale)} of {len(files)} files rewritten")
+    for path, text in files.items():
+        (given.out / path).parent.mkdir(parents=True, exist_ok=True)
+        (given.out / path).write_text(text)
+    print(f"reference: {len(files)} files written")
     return 0
 
 
