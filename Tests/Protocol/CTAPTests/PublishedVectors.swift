@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import TestSupport
 
 /// The CTAP vectors of `Tests/Vectors/vectors.json`.
 struct PublishedVectors: Decodable {
@@ -43,8 +44,7 @@ struct PublishedVectors: Decodable {
     }
 
     static func load() throws -> PublishedVectors {
-        let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .appending(path: "Vectors/vectors.json")
+        let file = URL(filePath: PackageFolder.path + "/Tests/Vectors/vectors.json")
         return try JSONDecoder().decode(PublishedVectors.self, from: Data(contentsOf: file))
     }
 

@@ -10,9 +10,7 @@ package enum BuildFolder {
         let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         let folder = URL(fileURLWithPath: own).deletingLastPathComponent().path
         if FileManager.default.isExecutableFile(atPath: folder + "/hybrid-relay") { return folder }
-        return URL(fileURLWithPath: #filePath)
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent(".build/debug").path
+        return PackageFolder.path + "/.build/debug"
     }()
 
     /// Returns the path of a program.

@@ -7,7 +7,7 @@ package enum PackageFolder {
     /// The path, without a slash at the end.
     package static let path: String = {
         let parts = #filePath.split(separator: "/", omittingEmptySubsequences: false)
-        return parts.dropLast(3).joined(separator: "/")
+        return parts.dropLast(4).joined(separator: "/")
     }()
 }
 

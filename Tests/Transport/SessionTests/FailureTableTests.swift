@@ -63,7 +63,7 @@ struct FailureTableTests {
 
     private static func file(_ path: String) throws -> String {
         let parts = #filePath.split(separator: "/", omittingEmptySubsequences: false)
-        return try String(contentsOfFile: (parts.dropLast(3) + [path[...]]).joined(separator: "/"), encoding: .utf8)
+        return try String(contentsOfFile: (parts.dropLast(4) + [path[...]]).joined(separator: "/"), encoding: .utf8)
     }
 
     @Test("Each failure has its own sentence with a remedy")
@@ -79,8 +79,8 @@ struct FailureTableTests {
     @Test("All codes of the sources are covered here")
     func complete() throws {
         let sources = try [
-            "HybridBLEAdvert/RadioError", "HybridDataChannel/TunnelError", "HybridSession/Errors/ClientFailure",
-            "HybridSession/Errors/AuthenticatorSessionFailure",
+            "BLEAdvert/RadioError", "Transport/DataChannel/TunnelError", "Transport/Session/Errors/ClientFailure",
+            "Transport/Session/Errors/AuthenticatorSessionFailure",
         ].map { try Self.file("Sources/\($0).swift") }
         // A code is the first argument of an initializer.
         let written = Set(
