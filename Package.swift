@@ -120,12 +120,16 @@ let libraries: [Target] = [
     library("HybridDBus", in: "Support", ["HybridThreads", "CHybridSystemd", "CHybridLinux"]),
     library("HybridBLEAdvert", ["HybridCaBLE", "HybridDBus", "CHybridBluetooth"]),
     library(
-        "HybridDataChannel",
+        "HybridNetwork",
         in: "Transport",
         [
-            "HybridCaBLE", "HybridThreads", crypto, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
-            nio("NIOWebSocket"), nioSSL,
+            "HybridPrimitives", "HybridThreads", crypto, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"), nioSSL,
         ]
+    ),
+    library(
+        "HybridDataChannel",
+        in: "Transport",
+        ["HybridCaBLE", "HybridNetwork", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"), nio("NIOWebSocket")]
     ),
     library("HybridSession", in: "Transport", ["HybridCTAP", "HybridBLEAdvert", "HybridDataChannel"]),
     library(
@@ -178,7 +182,11 @@ let libraries: [Target] = [
             nioSSL, logging, metrics,
         ]
     ),
-    library("HybridRelayCheck", in: "Relay", ["HybridDataChannel", crypto, nio("NIOCore"), nio("NIOPosix")]),
+    library(
+        "HybridRelayCheck",
+        in: "Relay",
+        ["HybridCaBLE", "HybridNetwork", crypto, nio("NIOCore"), nio("NIOPosix")]
+    ),
     library("HybridVirtualBlueZ", in: "Testing", ["HybridPrimitives", "HybridDBus"]),
 ]
 
@@ -214,6 +222,10 @@ let programs: [Target] = [
 let testTargets: [Target] = [
     support("TestSupport", []),
     support("IntegrationTestSupport", ["HybridRelayCore", "HybridVirtualBlueZ", nio("NIOCore"), logging]),
+    support(
+        "NetworkTestSupport",
+        ["HybridCaBLE", "HybridNetwork", "TestSupport", nio("NIOCore"), nio("NIOPosix"), nioSSL]
+    ),
     support("OpenSSLTestSupport", ["CHybridOpenSSL"]),
     support("SSHTestSupport", ["HybridSSHAgent", "TestSupport", crypto]),
     tests("ThreadsTests", in: "Support", ["HybridThreads"]),
@@ -242,11 +254,16 @@ let testTargets: [Target] = [
     tests("CaBLETests", ["HybridCaBLE", "CHybridOpenSSL", "TestSupport", crypto, cryptoExtras]),
     tests("BLEAdvertTests", ["HybridBLEAdvert", "IntegrationTestSupport", "TestSupport"]),
     tests(
+        "NetworkTests",
+        in: "Transport",
+        ["HybridNetwork", "NetworkTestSupport", "TestSupport", nio("NIOCore"), nio("NIOEmbedded"), nioSSL]
+    ),
+    tests(
         "DataChannelTests",
         in: "Transport",
         [
-            "HybridDataChannel", "IntegrationTestSupport", "TestSupport", nio("NIOCore"), nio("NIOPosix"),
-            nio("NIOEmbedded"), nio("NIOWebSocket"), nioSSL, crypto, logging,
+            "HybridDataChannel", "IntegrationTestSupport", "NetworkTestSupport", "TestSupport", nio("NIOCore"),
+            nio("NIOPosix"), nio("NIOEmbedded"), nio("NIOWebSocket"), nioSSL, crypto, logging,
         ]
     ),
     tests("SessionTests", in: "Transport", ["HybridSession", "TestSupport", crypto]),
@@ -316,6 +333,7 @@ let package = Package(
         .library(name: "HybridWebAuthn", targets: ["HybridWebAuthn"]),
         .library(name: "HybridRelyingParty", targets: ["HybridRelyingParty"]),
         .library(name: "HybridBLEAdvert", targets: ["HybridBLEAdvert"]),
+        .library(name: "HybridNetwork", targets: ["HybridNetwork"]),
         .library(name: "HybridDataChannel", targets: ["HybridDataChannel"]),
         .library(name: "HybridAuthenticator", targets: ["HybridAuthenticator"]),
         .library(name: "HybridSession", targets: ["HybridSession"]),
