@@ -119,11 +119,13 @@ let libraries: [Target] = [
     library("HybridCaBLE", ["HybridPrimitives", "HybridCBOR", crypto, cryptoExtras]),
     library("HybridDBus", in: "Support", ["HybridThreads", "CHybridSystemd", "CHybridLinux"]),
     library("HybridBLEAdvert", ["HybridCaBLE", "HybridDBus", "CHybridBluetooth"]),
+    library("HybridBoringTLS", in: "Transport", [nioSSL]),
     library(
         "HybridNetwork",
         in: "Transport",
         [
-            "HybridPrimitives", "HybridThreads", crypto, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"), nioSSL,
+            "HybridPrimitives", "HybridThreads", "HybridBoringTLS", crypto, nio("NIOCore"), nio("NIOPosix"),
+            nio("NIOHTTP1"),
         ]
     ),
     library(
@@ -178,8 +180,8 @@ let libraries: [Target] = [
         "HybridRelayCore",
         in: "Relay",
         [
-            "HybridThreads", "HybridCaBLE", "CHybridLinux", crypto, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
-            nioSSL, logging, metrics,
+            "HybridThreads", "HybridCaBLE", "HybridBoringTLS", "CHybridLinux", crypto, nio("NIOCore"), nio("NIOPosix"),
+            nio("NIOHTTP1"), logging, metrics,
         ]
     ),
     library(
