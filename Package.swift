@@ -119,13 +119,19 @@ let libraries: [Target] = [
     library("HybridCaBLE", ["HybridPrimitives", "HybridCBOR", crypto, cryptoExtras]),
     library("HybridDBus", in: "Support", ["HybridThreads", "CHybridSystemd", "CHybridLinux"]),
     library("HybridBLEAdvert", ["HybridCaBLE", "HybridDBus", "CHybridBluetooth"]),
+    library("HybridBoringTLS", in: "Transport", [nioSSL]),
+    library(
+        "HybridNetwork",
+        in: "Transport",
+        [
+            "HybridPrimitives", "HybridThreads", "HybridBoringTLS", crypto, nio("NIOCore"), nio("NIOPosix"),
+            nio("NIOHTTP1"),
+        ]
+    ),
     library(
         "HybridDataChannel",
         in: "Transport",
-        [
-            "HybridCaBLE", "HybridThreads", crypto, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
-            nio("NIOWebSocket"), nioSSL,
-        ]
+        ["HybridCaBLE", "HybridNetwork", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"), nio("NIOWebSocket")]
     ),
     library("HybridSession", in: "Transport", ["HybridCTAP", "HybridBLEAdvert", "HybridDataChannel"]),
     library(
@@ -174,11 +180,15 @@ let libraries: [Target] = [
         "HybridRelayCore",
         in: "Relay",
         [
-            "HybridThreads", "HybridCaBLE", "CHybridLinux", crypto, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
-            nioSSL, logging, metrics,
+            "HybridThreads", "HybridCaBLE", "HybridBoringTLS", "CHybridLinux", crypto, nio("NIOCore"), nio("NIOPosix"),
+            nio("NIOHTTP1"), logging, metrics,
         ]
     ),
-    library("HybridRelayCheck", in: "Relay", ["HybridDataChannel", crypto, nio("NIOCore"), nio("NIOPosix")]),
+    library(
+        "HybridRelayCheck",
+        in: "Relay",
+        ["HybridCaBLE", "HybridNetwork", crypto, nio("NIOCore"), nio("NIOPosix")]
+    ),
     library("HybridVirtualBlueZ", in: "Testing", ["HybridPrimitives", "HybridDBus"]),
 ]
 
@@ -214,6 +224,10 @@ let programs: [Target] = [
 let testTargets: [Target] = [
     support("TestSupport", []),
     support("IntegrationTestSupport", ["HybridRelayCore", "HybridVirtualBlueZ", nio("NIOCore"), logging]),
+    support(
+        "NetworkTestSupport",
+        ["HybridCaBLE", "HybridNetwork", "TestSupport", nio("NIOCore"), nio("NIOPosix"), nioSSL]
+    ),
     support("OpenSSLTestSupport", ["CHybridOpenSSL"]),
     support("SSHTestSupport", ["HybridSSHAgent", "TestSupport", crypto]),
     tests("ThreadsTests", in: "Support", ["HybridThreads"]),
@@ -242,11 +256,16 @@ let testTargets: [Target] = [
     tests("CaBLETests", ["HybridCaBLE", "CHybridOpenSSL", "TestSupport", crypto, cryptoExtras]),
     tests("BLEAdvertTests", ["HybridBLEAdvert", "IntegrationTestSupport", "TestSupport"]),
     tests(
+        "NetworkTests",
+        in: "Transport",
+        ["HybridNetwork", "NetworkTestSupport", "TestSupport", nio("NIOCore"), nio("NIOEmbedded"), nioSSL]
+    ),
+    tests(
         "DataChannelTests",
         in: "Transport",
         [
-            "HybridDataChannel", "IntegrationTestSupport", "TestSupport", nio("NIOCore"), nio("NIOPosix"),
-            nio("NIOEmbedded"), nio("NIOWebSocket"), nioSSL, crypto, logging,
+            "HybridDataChannel", "IntegrationTestSupport", "NetworkTestSupport", "TestSupport", nio("NIOCore"),
+            nio("NIOPosix"), nio("NIOEmbedded"), nio("NIOWebSocket"), nioSSL, crypto, logging,
         ]
     ),
     tests("SessionTests", in: "Transport", ["HybridSession", "TestSupport", crypto]),
@@ -316,6 +335,7 @@ let package = Package(
         .library(name: "HybridWebAuthn", targets: ["HybridWebAuthn"]),
         .library(name: "HybridRelyingParty", targets: ["HybridRelyingParty"]),
         .library(name: "HybridBLEAdvert", targets: ["HybridBLEAdvert"]),
+        .library(name: "HybridNetwork", targets: ["HybridNetwork"]),
         .library(name: "HybridDataChannel", targets: ["HybridDataChannel"]),
         .library(name: "HybridAuthenticator", targets: ["HybridAuthenticator"]),
         .library(name: "HybridSession", targets: ["HybridSession"]),

@@ -108,11 +108,12 @@ let modules: [Target] = [
     ),
     module("HybridDBus", in: "Support", []),
     module("HybridBLEAdvert", ["HybridCaBLE", "HybridDBus"]),
+    module("HybridNetwork", in: "Transport", ["HybridPrimitives", crypto, nio("NIOCore"), nio("NIOHTTP1")]),
     module(
         "HybridDataChannel",
         in: "Transport",
         [
-            "HybridPrimitives", "HybridThreads", "HybridCaBLE", crypto, nio("NIOCore"), nio("NIOHTTP1"),
+            "HybridPrimitives", "HybridThreads", "HybridCaBLE", "HybridNetwork", nio("NIOCore"), nio("NIOHTTP1"),
             nio("NIOWebSocket"),
         ]
     ),
@@ -154,7 +155,7 @@ let package = Package(
                 "HybridSSHAgent", "HybridKeyService",
                 "HybridDeflate", "HybridWebAuthn", "HybridRelyingParty", "HybridQRScanning",
                 "HybridDBus",
-                "HybridBLEAdvert", "HybridDataChannel", "HybridLocalPage",
+                "HybridBLEAdvert", "HybridNetwork", "HybridDataChannel", "HybridLocalPage",
                 "HybridAuthenticator", "HybridTPM", "HybridVault", "HybridVaultAgent", "HybridPinentry",
                 "HybridPromptModel", "HybridRelayCore", "TestSupport", crypto,
                 cryptoExtras,

@@ -3,7 +3,7 @@
 internal import ArgumentParser
 internal import HybridCaBLE
 internal import HybridCommandSupport
-internal import HybridDataChannel
+internal import HybridNetwork
 internal import HybridPrimitives
 internal import HybridProgram
 internal import HybridTPM

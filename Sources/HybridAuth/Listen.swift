@@ -3,7 +3,7 @@
 internal import ArgumentParser
 internal import HybridBLEAdvert
 internal import HybridCommandSupport
-internal import HybridDataChannel
+internal import HybridNetwork
 internal import HybridPrimitives
 internal import HybridProgram
 

@@ -7,6 +7,7 @@ internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridDesktopPortal
+internal import HybridNetwork
 internal import HybridPhoneLinks
 internal import HybridPrimitives
 internal import HybridProgram

@@ -4,6 +4,7 @@ internal import HybridCTAP
 internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridDataChannel
+internal import HybridNetwork
 internal import HybridSession
 
 /// The progress of a scan on standard error: plain lines, since pinentry may use the same terminal, or JSON.

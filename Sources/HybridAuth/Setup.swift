@@ -4,7 +4,7 @@ internal import ArgumentParser
 internal import Glibc
 internal import HybridCaBLE
 internal import HybridCommandSupport
-internal import HybridDataChannel
+internal import HybridNetwork
 internal import HybridPrimitives
 internal import HybridProgram
 internal import HybridRelayCheck
@@ -111,7 +111,7 @@ struct Setup: AsyncParsableCommand {
         let result: CheckReport
         do {
             result = try await RelayChecker(relay: RelayAddress("wss://\(domain.host)"), options: options).run()
-        } catch let error as TunnelError where error.status == .unavailable {
+        } catch let error as NetworkError where error.status == .unavailable {
             throw CommandFailure(
                 "\(error.sentence); nothing was written (--no-check writes without a check)",
                 status: .unavailable
@@ -129,7 +129,7 @@ struct Setup: AsyncParsableCommand {
                 status: .unavailable
             )
         case .incomplete where result.requiresToken:
-            throw CommandFailure("\(TunnelError.notAuthorized.sentence); nothing was written", status: .unavailable)
+            throw CommandFailure("\(NetworkError.notAuthorized.sentence); nothing was written", status: .unavailable)
         case .incomplete:
             throw CommandFailure(
                 "the relay could not be checked in full; nothing was written; try later, or use --no-check",

@@ -3,7 +3,7 @@
 internal import ArgumentParser
 internal import HybridCTAP
 internal import HybridCommandSupport
-internal import HybridDataChannel
+internal import HybridNetwork
 internal import HybridPrimitives
 internal import HybridProgram
 

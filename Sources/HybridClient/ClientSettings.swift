@@ -3,7 +3,7 @@
 internal import ArgumentParser
 internal import HybridClientCeremony
 internal import HybridCommandSupport
-internal import HybridDataChannel
+internal import HybridNetwork
 internal import HybridProgram
 
 /// The settings of `hybrid-client`: flags, environment variables such as `HYBRID_CACERT`, and the file `client.env`.

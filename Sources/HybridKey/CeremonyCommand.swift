@@ -5,9 +5,9 @@ internal import Glibc
 internal import HybridCTAP
 internal import HybridClientCeremony
 internal import HybridCommandSupport
-internal import HybridDataChannel
 internal import HybridKeyService
 internal import HybridLocalPage
+internal import HybridNetwork
 internal import HybridPrimitives
 internal import HybridProgram
 internal import HybridSession

@@ -5,8 +5,8 @@ internal import Glibc
 internal import HybridBLEAdvert
 internal import HybridClientCeremony
 internal import HybridCommandSupport
-internal import HybridDataChannel
 internal import HybridKeyService
+internal import HybridNetwork
 internal import HybridPrimitives
 internal import HybridProgram
 internal import HybridThreads

@@ -3,8 +3,8 @@
 internal import ArgumentParser
 internal import HybridClientCeremony
 internal import HybridCommandSupport
-internal import HybridDataChannel
 internal import HybridKeyService
+internal import HybridNetwork
 internal import HybridPrimitives
 internal import HybridProgram
 

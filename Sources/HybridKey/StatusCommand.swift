@@ -7,6 +7,7 @@ internal import HybridClientCeremony
 internal import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridKeyService
+internal import HybridNetwork
 internal import HybridPrimitives
 internal import HybridProgram
 internal import HybridSecurityKey

@@ -2,7 +2,7 @@
 
 internal import ArgumentParser
 internal import HybridCommandSupport
-internal import HybridDataChannel
+internal import HybridNetwork
 internal import HybridPrimitives
 internal import HybridProgram
 internal import HybridRelayCheck
@@ -105,7 +105,7 @@ struct Check: AsyncParsableCommand {
         case .conforms: return
         case .differs: throw ExitCode(1)
         case .incomplete where report.requiresToken:
-            throw CommandFailure(TunnelError.notAuthorized)
+            throw CommandFailure(NetworkError.notAuthorized)
         case .incomplete:
             throw CommandFailure("some required checks could not be made; try again later", status: .temporary)
         }

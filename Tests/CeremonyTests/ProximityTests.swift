@@ -5,6 +5,7 @@ import Foundation
 import HybridCTAP
 import HybridCaBLE
 import HybridDataChannel
+import HybridNetwork
 import HybridPrimitives
 import HybridVirtualBlueZ
 import TestSupport

@@ -3,7 +3,7 @@
 package import ArgumentParser
 package import HybridBLEAdvert
 package import HybridCommandSupport
-package import HybridDataChannel
+package import HybridNetwork
 
 /// The options of commands that perform ceremonies with a phone.
 package struct CeremonyOptions: ParsableArguments {

@@ -4,7 +4,8 @@ package import HybridBLEAdvert
 package import HybridCTAP
 package import HybridCaBLE
 package import HybridCommandSupport
-package import HybridDataChannel
+internal import HybridDataChannel
+package import HybridNetwork
 internal import HybridPrimitives
 package import HybridProgram
 package import HybridSession

@@ -4,7 +4,7 @@ internal import Glibc
 internal import HybridBLEAdvert
 internal import HybridCaBLE
 package import HybridCommandSupport
-internal import HybridDataChannel
+internal import HybridNetwork
 internal import HybridPrimitives
 package import HybridProgram
 internal import HybridQRCode

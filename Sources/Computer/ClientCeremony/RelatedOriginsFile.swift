@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import HybridCTAP
-package import HybridDataChannel
+package import HybridNetwork
 package import HybridWebAuthn
 
 /// The file `/.well-known/webauthn` at the domain of a relying party ID (WebAuthn Level 3 §5.11).

@@ -4,8 +4,8 @@ internal import ArgumentParser
 internal import HybridBLEAdvert
 internal import HybridCaBLE
 internal import HybridCommandSupport
-internal import HybridDataChannel
 internal import HybridDoctor
+internal import HybridNetwork
 internal import HybridPhoneLinks
 internal import HybridPrimitives
 internal import HybridProgram

@@ -5,8 +5,8 @@ internal import HybridBLEAdvert
 internal import HybridCaBLE
 internal import HybridClientCeremony
 internal import HybridCommandSupport
-internal import HybridDataChannel
 internal import HybridDoctor
+internal import HybridNetwork
 internal import HybridPrimitives
 
 /// The command `hybrid-client doctor`, which checks the requirements of a ceremony on this computer.

@@ -5,7 +5,7 @@ internal import HybridBLEAdvert
 internal import HybridCaBLE
 internal import HybridClientCeremony
 internal import HybridCommandSupport
-internal import HybridDataChannel
+internal import HybridNetwork
 internal import HybridPrimitives
 internal import HybridProgram
 internal import HybridSession

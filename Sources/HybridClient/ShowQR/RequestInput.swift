@@ -2,7 +2,7 @@
 
 internal import HybridClientCeremony
 internal import HybridCommandSupport
-internal import HybridDataChannel
+internal import HybridNetwork
 internal import HybridProgram
 internal import HybridWebAuthn
 

@@ -4,7 +4,7 @@ internal import ArgumentParser
 internal import HybridBLEAdvert
 internal import HybridClientCeremony
 internal import HybridCommandSupport
-internal import HybridDataChannel
+internal import HybridNetwork
 internal import HybridPrimitives
 internal import HybridProgram
 

@@ -4,8 +4,8 @@ internal import HybridBLEAdvert
 internal import HybridCTAP
 internal import HybridClientCeremony
 internal import HybridCommandSupport
-internal import HybridDataChannel
 internal import HybridLocalPage
+internal import HybridNetwork
 internal import HybridPrimitives
 internal import HybridProgram
 internal import HybridSession

@@ -7,6 +7,7 @@ internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridDBus
 internal import HybridDataChannel
+internal import HybridNetwork
 internal import HybridPhoneLinks
 internal import HybridPrimitives
 internal import HybridProgram

@@ -4,7 +4,7 @@ internal import Glibc
 internal import HybridCTAP
 internal import HybridCaBLE
 internal import HybridCommandSupport
-internal import HybridDataChannel
+internal import HybridNetwork
 internal import HybridProgram
 internal import HybridQRCode
 internal import HybridSession

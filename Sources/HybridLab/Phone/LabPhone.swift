@@ -6,6 +6,7 @@ internal import HybridCTAP
 internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridDataChannel
+internal import HybridNetwork
 internal import HybridPrimitives
 internal import HybridProgram
 internal import HybridSession

@@ -6,6 +6,7 @@ internal import HybridBLEAdvert
 internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridDataChannel
+internal import HybridNetwork
 internal import HybridPrimitives
 internal import HybridProgram
 

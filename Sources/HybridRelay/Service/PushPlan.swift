@@ -2,7 +2,7 @@
 
 internal import Glibc
 internal import HybridCommandSupport
-internal import HybridDataChannel
+internal import HybridNetwork
 internal import HybridPrimitives
 internal import HybridProgram
 internal import HybridRelayCore
@@ -27,7 +27,7 @@ enum PushPlan {
             throw configuration.contradiction("--push-cacert needs --push-allow")
         }
         let servers: PushServers
-        do throws(TunnelError) {
+        do throws(NetworkError) {
             servers = try PushServers(allowed: allowed, authorities: authorities)
         } catch {
             let name = authorities ?? "the system's list"
@@ -71,7 +71,7 @@ struct PushServers: PushTransport {
     /// - Parameters:
     ///   - allowed: Hosts and ports in the own network, in lower case.
     ///   - authorities: Path of certificates to trust for these; `nil` for the system's.
-    init(allowed: [HostPort], authorities: String?) throws(TunnelError) {
+    init(allowed: [HostPort], authorities: String?) throws(NetworkError) {
         self.allowed = Set(allowed)
         let proxies = ProxySettings(environment: ProcessEnvironment.variables)
         everyone = try HTTPSClient(network: NetworkConfiguration(proxies: proxies))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import HybridDataChannel
+package import HybridNetwork
 package import HybridPrimitives
 
 /// Options of a check run.

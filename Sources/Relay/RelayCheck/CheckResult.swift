@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HybridDataChannel
+internal import HybridNetwork
 
 /// The outcome of a check, with the observed behavior.
 package enum CheckOutcome: Hashable, Sendable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HybridDataChannel
+internal import HybridNetwork
 internal import HybridPrimitives
 
 /// The address of the relay to check: `wss://HOST[:PORT]`, or `ws://` on this computer.

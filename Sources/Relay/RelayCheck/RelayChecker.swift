@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridCaBLE
-package import HybridDataChannel
+package import HybridNetwork
 internal import NIOCore
 
 /// A checker that tests a relay from outside, as an authenticator and as a client.
@@ -23,8 +23,8 @@ package struct RelayChecker: Sendable {
     /// Makes all checks.
     ///
     /// - Parameter progress: Receives each result as soon as it is known.
-    /// - Throws: A `TunnelError` if no check can be made.
-    package func run(progress: (CheckResult) -> Void = { _ in }) async throws(TunnelError) -> CheckReport {
+    /// - Throws: A `NetworkError` if no check can be made.
+    package func run(progress: (CheckResult) -> Void = { _ in }) async throws(NetworkError) -> CheckReport {
         let run = try CheckRun(relay: relay, options: options)
         let address: String
         run.deadline = .now() + TimeAmount(options.timeout)

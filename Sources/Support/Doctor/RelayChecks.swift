@@ -3,7 +3,8 @@
 internal import Glibc
 package import HybridCaBLE
 internal import HybridCommandSupport
-package import HybridDataChannel
+internal import HybridDataChannel
+package import HybridNetwork
 internal import HybridPrimitives
 
 /// The network checks of `doctor`: the proxy, the relays, and the clock, which is compared with that of the relays.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridCaBLE
+public import HybridNetwork
 internal import HybridThreads
 internal import NIOCore
 internal import NIOHTTP1
@@ -81,15 +82,15 @@ public struct RelayProbe: Sendable {
             }
         } catch {
             let host = steps.read { $0 }.last?.to ?? relay.domain.host
-            ending = .failed(Self.timedOut(at: relay.displayName(of: host), hops.last))
+            ending = .failed(.network(Self.timedOut(at: relay.displayName(of: host), hops.last)))
         }
         return RelayProbe(ending: ending, hosts: hops.map(Host.init), redirects: steps.read { $0 })
     }
 
     /// Returns the timeout error for the last step that was reached, according to the facts about the host.
-    private static func timedOut(at host: String, _ hop: HopDiagnostics?) -> TunnelError {
+    private static func timedOut(at host: String, _ hop: HopDiagnostics?) -> NetworkError {
         guard let hop, hop.peer != nil else {
-            return hop?.proxy.map(TunnelError.proxySilent) ?? .timedOut(host: host, .connecting)
+            return hop?.proxy.map(NetworkError.proxySilent) ?? .timedOut(host: host, .connecting)
         }
         return .timedOut(host: host, hop.certificate == nil ? .securing : .upgrading)
     }
@@ -101,33 +102,5 @@ extension RelayProbe.Host {
         addresses = hop.addresses.compactMap(\.ipAddress)
         certificate = hop.certificate
         date = hop.answer.flatMap { $0.headers["Date"].first }.flatMap(HTTPDate.seconds)
-    }
-}
-
-/// The date format `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7); obsolete formats are not read.
-enum HTTPDate {
-    private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-
-    /// Returns the time in seconds since 1970; `nil` if the text is malformed.
-    static func seconds(_ text: String) -> Int? {
-        guard text.utf8.count == 29 else { return nil }
-        let words = text.split(separator: " ", omittingEmptySubsequences: false)
-        guard words.count == 6, words[5] == "GMT", let month = months.firstIndex(of: String(words[2])),
-            let day = number(words[1], 2, 1...31), let year = number(words[3], 4, 1970...9999)
-        else { return nil }
-        let clock = words[4].split(separator: ":", omittingEmptySubsequences: false)
-        guard clock.count == 3, let hour = number(clock[0], 2, 0...23), let minute = number(clock[1], 2, 0...59),
-            let second = number(clock[2], 2, 0...60)
-        else { return nil }
-        // Days since 1970. A year begins in March here, so that the leap day is its last day.
-        let shifted = month < 2 ? year - 1 : year
-        let dayOfYear = (153 * ((month + 10) % 12) + 2) / 5 + day - 1
-        let days = 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
-        return ((days * 24 + hour) * 60 + minute) * 60 + second
-    }
-
-    private static func number(_ text: Substring, _ digits: Int, _ range: ClosedRange<Int>) -> Int? {
-        guard text.utf8.count == digits, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        return Int(text).flatMap { range.contains($0) ? $0 : nil }
     }
 }

@@ -13,7 +13,7 @@ import TestSupport
 import Testing
 
 @testable import HybridClientCeremony
-@testable import HybridDataChannel
+@testable import HybridNetwork
 
 /// A store in a temporary folder, and the sentences about skipped files.
 struct TestStore {

@@ -3,10 +3,11 @@
 import Glibc
 import HybridCaBLE
 import HybridCommandSupport
-import HybridProgram
-import HybridDataChannel
-import HybridPrimitives
 import HybridDBus
+import HybridDataChannel
+import HybridNetwork
+import HybridPrimitives
+import HybridProgram
 import HybridThreads
 import HybridVirtualBlueZ
 import TestSupport
@@ -45,7 +46,7 @@ struct ListenerTests {
     @Test("Only close code 1012 asks for an early reconnection")
     func causes() {
         #expect(ReconnectDelay.Cause(TunnelError.closed(code: 1012)) == .requested)
-        for error in [TunnelError.closed(code: 1001), .closed(code: 1008), .connectionLost, .relayBusy] {
+        for error in [TunnelError.closed(code: 1001), .closed(code: 1008), .connectionLost, .network(.relayBusy)] {
             #expect(ReconnectDelay.Cause(error) == .failure)
         }
     }

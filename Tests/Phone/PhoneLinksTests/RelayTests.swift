@@ -2,6 +2,7 @@
 
 import HybridCaBLE
 import HybridDataChannel
+import HybridNetwork
 import HybridPrimitives
 import HybridRelayCore
 import HybridSession

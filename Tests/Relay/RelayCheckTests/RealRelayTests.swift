@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import HybridDataChannel
+import HybridNetwork
 import HybridPrimitives
 import HybridRelayCheck
 import HybridRelayCore
@@ -88,11 +88,11 @@ struct RealRelayTests {
         await #expect {
             try await check("ws://127.0.0.1:\(port.port)")
         } throws: { error in
-            (error as? TunnelError)?.code == "relay-unreachable"
+            (error as? NetworkError)?.code == "relay-unreachable"
         }
         var options = CheckOptions.testing
         options.trustedCertificates = "/dev/null"
-        await #expect(throws: TunnelError.trustAnchorsUnusable("/dev/null")) {
+        await #expect(throws: NetworkError.trustAnchorsUnusable("/dev/null")) {
             try await check("wss://127.0.0.1:\(port.port)", options)
         }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import HybridDataChannel
+import HybridNetwork
 import HybridPrimitives
 import HybridRelayCheck
 import HybridRelayCore

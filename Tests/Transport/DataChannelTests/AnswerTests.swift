@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HybridCaBLE
+import HybridNetwork
+import NetworkTestSupport
 import Testing
 
 @testable import HybridDataChannel
@@ -120,9 +122,11 @@ struct AnswerTests {
     @Test(
         "Statuses are distinguished",
         arguments: [
-            (404, TunnelError.tunnelNotFound), (401, .notAuthorized), (403, .refused(status: 403)), (503, .relayBusy),
-            (429, .relayBusy), (500, .refused(status: 500)), (304, .refused(status: 304)), (200, .refused(status: 200)),
-            (410, .refused(status: 410)), (426, .refused(status: 426)),
+            (404, TunnelError.tunnelNotFound), (401, .network(.notAuthorized)), (403, .network(.refused(status: 403))),
+            (503, .network(.relayBusy)),
+            (429, .network(.relayBusy)), (500, .network(.refused(status: 500))), (304, .network(.refused(status: 304))),
+            (200, .network(.refused(status: 200))),
+            (410, .network(.refused(status: 410))), (426, .network(.refused(status: 426))),
         ]
     )
     func statuses(status: Int, expected: TunnelError) async throws {
@@ -169,6 +173,6 @@ struct AnswerTests {
             await Client.refusal(at: $0)
         }
         let host = try #require(TestCertificates.domain?.host)
-        #expect(refusal?.bare == .disconnected(host: host, .upgrading))
+        #expect(refusal?.bare == .network(.disconnected(host: host, .upgrading)))
     }
 }

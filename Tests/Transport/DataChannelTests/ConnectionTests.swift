@@ -2,8 +2,11 @@
 
 import Foundation
 import HybridCaBLE
+import HybridNetwork
 import NIOCore
 import NIOPosix
+import NetworkTestSupport
+import TestSupport
 import Testing
 
 @testable import HybridDataChannel
@@ -22,7 +25,7 @@ struct ConnectionTests {
             await Client.refusal(at: $0)
         }
         let host = try #require(TestCertificates.domain?.host)
-        #expect(refusal?.bare == .certificateNotTrusted(host: host, issuer: issuer))
+        #expect(refusal?.bare == .network(.certificateNotTrusted(host: host, issuer: issuer)))
         #expect(said == [])
     }
 
@@ -32,10 +35,11 @@ struct ConnectionTests {
     @Test(
         "Wrong dates and unknown issuers are distinguished",
         arguments: [
-            (.expired, .certificateExpired(host: host)), (.early, .certificateNotYetValid(host: host)),
-            (.expiredUnknownAuthority, .certificateNotTrusted(host: host, issuer: "unknown")),
-            (.earlyUnknownAuthority, .certificateNotTrusted(host: host, issuer: "unknown")),
-            (.expiredSelfSigned, .certificateSelfSigned(host: host)),
+            (.expired, .network(.certificateExpired(host: host))),
+            (.early, .network(.certificateNotYetValid(host: host))),
+            (.expiredUnknownAuthority, .network(.certificateNotTrusted(host: host, issuer: "unknown"))),
+            (.earlyUnknownAuthority, .network(.certificateNotTrusted(host: host, issuer: "unknown"))),
+            (.expiredSelfSigned, .network(.certificateSelfSigned(host: host))),
         ] as [(TestCertificates.Identity, TunnelError)]
     )
     func dates(identity: TestCertificates.Identity, expected: TunnelError) async throws {
@@ -58,7 +62,7 @@ struct ConnectionTests {
             await Client.refusal(at: $0)
         }
         let host = try #require(TestCertificates.domain?.host)
-        #expect(refusal?.bare == .certificateForOtherHost(host))
+        #expect(refusal?.bare == .network(.certificateForOtherHost(host)))
         #expect(said == [])
     }
 
@@ -72,7 +76,7 @@ struct ConnectionTests {
             return await Client.refusal(at: endpoint)
         }
         let host = try #require(TestCertificates.domain?.host)
-        #expect(refusal?.bare == .certificateNotTrusted(host: host, issuer: "trusted"))
+        #expect(refusal?.bare == .network(.certificateNotTrusted(host: host, issuer: "trusted")))
         #expect(said == [])
     }
 
@@ -83,7 +87,7 @@ struct ConnectionTests {
             await Client.refusal(at: $0)
         }
         let host = try #require(TestCertificates.domain?.host)
-        #expect(refusal?.bare == .disconnected(host: host, .securing))
+        #expect(refusal?.bare == .network(.disconnected(host: host, .securing)))
     }
 
     /// Returns the endpoint of the same relay behind a proxy.
@@ -114,8 +118,8 @@ struct ConnectionTests {
         #expect(
             refusal
                 == (answer.isEmpty
-                    ? .proxySilent("127.0.0.1:\(port)")
-                    : .proxyMisbehaved(proxy: "127.0.0.1:\(port)", how: "it does not speak HTTP"))
+                    ? .network(.proxySilent("127.0.0.1:\(port)"))
+                    : .network(.proxyMisbehaved(proxy: "127.0.0.1:\(port)", how: "it does not speak HTTP")))
         )
     }
 
@@ -140,19 +144,22 @@ struct ConnectionTests {
             }
         if kind == "empty" { try Data().write(to: URL(filePath: path)) }
         endpoint.network.trustedCertificates = path
-        #expect(await Client.refusal(at: endpoint) == .trustAnchorsUnusable(path))
+        #expect(await Client.refusal(at: endpoint) == .network(.trustAnchorsUnusable(path)))
     }
 
     @Test("A closed port is reported")
     func closedPort() async throws {
         let refusal = await Client.refusal(at: try await ScriptedRelay.endpoint(port: 1))
-        #expect(refusal == .connectionRefused("\(Self.host) (by --connect-to 127.0.0.1:1)"))
+        #expect(refusal == .network(.connectionRefused("\(Self.host) (by --connect-to 127.0.0.1:1)")))
     }
 
     @Test("A name without addresses is reported")
     func noSuchName() async throws {
         let endpoint = try await ScriptedRelay.endpoint(host: "relay.invalid", port: 443)
-        #expect(await Client.refusal(at: endpoint) == .hostNotFound("\(Self.host) (by --connect-to relay.invalid:443)"))
+        #expect(
+            await Client.refusal(at: endpoint)
+                == .network(.hostNotFound("\(Self.host) (by --connect-to relay.invalid:443)"))
+        )
     }
 
     @Test("TLS has a time limit")
@@ -162,7 +169,7 @@ struct ConnectionTests {
         } client: {
             await Client.refusal(at: Self.hasty($0))
         }
-        #expect(refusal?.bare == .timedOut(host: Self.host, .securing))
+        #expect(refusal?.bare == .network(.timedOut(host: Self.host, .securing)))
     }
 
     @Test("The response has a time limit, even if it trickles", arguments: [false, true])
@@ -178,7 +185,7 @@ struct ConnectionTests {
                 await Client.refusal(at: Self.hasty($0, open: limit))
             }
             guard hasAsked || limit == 100 else { continue }
-            #expect(refusal?.bare == .timedOut(host: Self.host, .upgrading))
+            #expect(refusal?.bare == .network(.timedOut(host: Self.host, .upgrading)))
             break
         }
     }

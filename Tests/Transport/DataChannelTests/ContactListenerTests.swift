@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HybridCaBLE
+import HybridNetwork
 import NIOCore
+import NetworkTestSupport
 import TestSupport
 import Testing
 
@@ -107,7 +109,7 @@ struct ContactListenerTests {
         let failure = try await Self.failure(saysHello ? Self.hello : [], openTimeout: 1) { _ in
             Issue.record("it listens")
         }
-        #expect(failure?.bare == .timedOut(host: host, .upgrading))
+        #expect(failure?.bare == .network(.timedOut(host: host, .upgrading)))
     }
 
     @Test("A connection is dead when nothing arrives for two intervals of pings")
@@ -146,8 +148,9 @@ struct ContactListenerTests {
     @Test("Refusals have their own errors, and another sub-protocol is one")
     func refusals() async throws {
         for (status, expected) in [
-            (404, TunnelError.listeningNotOffered), (401, .notAuthorized), (429, .relayBusy), (503, .relayBusy),
-            (410, .refused(status: 410)),
+            (404, TunnelError.listeningNotOffered), (401, .network(.notAuthorized)), (429, .network(.relayBusy)),
+            (503, .network(.relayBusy)),
+            (410, .network(.refused(status: 410))),
         ] {
             let (_, refusal) = try await ScriptedRelay.run { peer in
                 _ = try await peer.readHead()

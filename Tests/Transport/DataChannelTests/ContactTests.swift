@@ -2,8 +2,10 @@
 
 import Crypto
 import HybridCaBLE
+import HybridNetwork
 import HybridPrimitives
 import NIOCore
+import NetworkTestSupport
 import Synchronization
 import TestSupport
 import Testing
@@ -98,8 +100,10 @@ struct ContactTests {
     @Test(
         "Statuses are distinguished",
         arguments: [
-            (404, TunnelError.contactUnreachable), (410, .contactGone(nil)), (429, .contactLimited), (503, .relayBusy),
-            (401, .notAuthorized), (500, .refused(status: 500)), (502, .refused(status: 502)),
+            (404, TunnelError.contactUnreachable), (410, .contactGone(nil)), (429, .contactLimited),
+            (503, .network(.relayBusy)),
+            (401, .network(.notAuthorized)), (500, .network(.refused(status: 500))),
+            (502, .network(.refused(status: 502))),
         ]
     )
     func statuses(status: Int, expected: TunnelError) async throws {

@@ -4,6 +4,7 @@ import Foundation
 import HybridCaBLE
 import NIOCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HybridDataChannel

@@ -14,30 +14,6 @@ struct DataChannelFuzzReplayTests {
         #expect(replay.refused.count >= 10, "invalid seeds are rejected")
     }
 
-    @Test("Issuer names")
-    func issuers() throws {
-        let replay = try FuzzCorpus.replay("issuer-name", fuzzIssuerName)
-        #expect(replay.broken == [])
-        #expect(replay.taken.count >= 4, "valid seeds are accepted")
-        #expect(replay.refused.count >= 3, "invalid seeds are rejected")
-    }
-
-    @Test("Redirections")
-    func redirects() throws {
-        let replay = try FuzzCorpus.replay("redirect", fuzzRedirect)
-        #expect(replay.broken == [])
-        #expect(replay.taken.count >= 5, "valid seeds are accepted")
-        #expect(replay.refused.count >= 7, "invalid seeds are rejected")
-    }
-
-    @Test("Proxy settings")
-    func proxies() throws {
-        let replay = try FuzzCorpus.replay("proxy-settings", fuzzProxySettings)
-        #expect(replay.broken == [])
-        #expect(replay.taken.count >= 4, "valid seeds are accepted")
-        #expect(replay.refused.count >= 6, "invalid seeds are rejected")
-    }
-
     @Test("Relayed frames")
     func relayedFrames() throws {
         let replay = try FuzzCorpus.replay("relayed-frames", fuzzRelayedFrames)
@@ -51,13 +27,5 @@ struct DataChannelFuzzReplayTests {
         #expect(replay.broken == [])
         #expect(replay.taken.count >= 5, "valid seeds are accepted")
         #expect(replay.refused.count >= 2, "invalid seeds are rejected")
-    }
-
-    @Test("Sites' pages for passkeys")
-    func passkeyEndpoints() throws {
-        let replay = try FuzzCorpus.replay("passkey-endpoints", fuzzPasskeyEndpoints)
-        #expect(replay.broken == [])
-        #expect(replay.taken.count >= 2, "valid seeds are accepted")
-        #expect(replay.refused.count >= 7, "invalid seeds are rejected")
     }
 }

@@ -2,6 +2,7 @@
 
 import Foundation
 import HybridCaBLE
+import HybridNetwork
 import NIOCore
 import Testing
 
@@ -70,7 +71,7 @@ struct RacingTests {
             alone.network.timeouts.connect = 1
             alone.network.lookup = NameLookup { _, _ in [try SocketAddress(ipAddress: "127.0.0.2", port: port)] }
             let refusal = await Client.refusal(at: alone)
-            #expect(refusal == .timedOut(host: alone.domain.host, .connecting), "it is silent")
+            #expect(refusal == .network(.timedOut(host: alone.domain.host, .connecting)), "it is silent")
             var both = endpoint
             both.network.connectTo = []
             both.network.timeouts.connect = 300
@@ -96,15 +97,7 @@ struct RacingTests {
         var endpoint = try await ScriptedRelay.endpoint(port: 1)
         endpoint.network.connectTo = []
         endpoint.network.lookup = NameLookup { _, _ in [] }
-        #expect(await Client.refusal(at: endpoint) == .hostNotFound(endpoint.domain.host))
-    }
-
-    @Test("The system resolves addresses")
-    func system() throws {
-        let found = try NameLookup.system.addresses("127.0.0.1", 443)
-        #expect(found.map(\.ipAddress) == ["127.0.0.1"] && found.map(\.port) == [443])
-        #expect(try NameLookup.system.addresses("::1", 443).map(\.ipAddress) == ["::1"])
-        #expect(throws: (any Error).self) { try NameLookup.system.addresses("relay.invalid", 443) }
+        #expect(await Client.refusal(at: endpoint) == .network(.hostNotFound(endpoint.domain.host)))
     }
 
     @Test("An interim response is rejected, because their number is unlimited")
@@ -136,33 +129,6 @@ struct RacingTests {
                 }
             }
             #expect(refusal == (isTaken ? nil : .relayMisbehaved("its answer is longer than 16 KiB")))
-        }
-        var head = ResponseHead()
-        #expect(head.append(Array("HTTP/1.1 2".utf8)) == .incomplete)
-        #expect(head.append(Array("00 OK\r\n\r".utf8)) == .incomplete)
-        #expect(head.append(Array("\nrest".utf8)) == .complete(status: 200, rest: Array("rest".utf8)))
-        for nonsense in [
-            "SSH-2.0", "HTTP/2 200 OK\n\n", "HTTP/1.1 20\n\n", "HTTP/1.1 2000 X\n\n", "HTTP/1.1 999 X\n\n",
-        ] {
-            var head = ResponseHead()
-            #expect(head.append(Array(nonsense.utf8)) == .malformed("it does not speak HTTP"), "\(nonsense)")
-        }
-    }
-
-    @Test("Dates of RFC 9110 are parsed")
-    func dates() {
-        for (text, seconds) in [
-            ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
-            ("Tue, 29 Feb 2028 23:59:59 GMT", 1_835_481_599), ("Fri, 01 Mar 2030 00:00:00 GMT", 1_898_553_600),
-        ] {
-            #expect(HTTPDate.seconds(text) == seconds, "\(text)")
-        }
-        for text in [
-            "", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994", "Sun, 06 Nov 1994 08:49:37 UTC",
-            "Sun, 32 Nov 1994 08:49:37 GMT", "Sun, 06 Non 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:49:37 GMT",
-            "Sun, +6 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1969 08:49:37 GMT",
-        ] {
-            #expect(HTTPDate.seconds(text) == nil, "\(text)")
         }
     }
 }

@@ -4,6 +4,7 @@ import HybridCaBLE
 import HybridRelayCore
 import IntegrationTestSupport
 import NIOCore
+import NetworkTestSupport
 import TestSupport
 import Testing
 

@@ -6,6 +6,7 @@ import HybridRelayCore
 import IntegrationTestSupport
 import Logging
 import NIOCore
+import NetworkTestSupport
 import TestSupport
 import Testing
 

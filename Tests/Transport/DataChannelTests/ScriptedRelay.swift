@@ -1,25 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
 import HybridCaBLE
-import HybridPrimitives
+import HybridNetwork
 import HybridRelayCore
-import NIOCore
-import NIOPosix
 import NIOSSL
-import Synchronization
+import NetworkTestSupport
 import Testing
 
 @testable import HybridDataChannel
 
-/// A server that accepts one connection and runs a script.
+/// A relay that accepts one connection and runs a script.
 enum ScriptedRelay {
-    /// The peer closed before the script ended.
-    struct Gone: Error {}
-
-    private typealias Connection = NIOAsyncChannel<ByteBuffer, ByteBuffer>
-    private typealias Server = NIOAsyncChannel<Connection, Never>
-
     /// Runs script and client in parallel and returns both results.
     ///
     /// - Parameter identity: The server's certificate; `nil` for a server without TLS.
@@ -28,9 +19,7 @@ enum ScriptedRelay {
         script: @escaping @Sendable (Peer) async throws -> Seen,
         client: @escaping @Sendable (RelayEndpoint) async throws -> Outcome
     ) async throws -> (seen: Seen, outcome: Outcome) {
-        var tls: NIOSSLContext?
-        if let identity { tls = try await TestCertificates.context(identity) }
-        return try await run(with: tls, script: script, client: client)
+        try await ScriptedServer.run(identity, script: script) { try await client(try await endpoint(port: $0)) }
     }
 
     /// Runs script and client in parallel and returns both results.
@@ -41,107 +30,25 @@ enum ScriptedRelay {
         script: @escaping @Sendable (Peer) async throws -> Seen,
         client: @escaping @Sendable (RelayEndpoint) async throws -> Outcome
     ) async throws -> (seen: Seen, outcome: Outcome) {
-        let server: Server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .bind(host: "127.0.0.1", port: 0) { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
-                    return try Connection(wrappingChannelSynchronously: channel)
-                }
-            }
-        let port = try #require(server.channel.localAddress?.port)
-        let endpoint = try await endpoint(port: port)
-        async let seen = serve(server, script)
-        let outcome = try await client(endpoint)
-        return (try await seen, outcome)
+        try await ScriptedServer.run(with: tls, script: script) { try await client(try await endpoint(port: $0)) }
     }
 
     /// Returns an endpoint that leads to a local server.
     static func endpoint(host: String = "127.0.0.1", port: Int) async throws -> RelayEndpoint {
         let domain = try #require(TestCertificates.domain)
-        let override: ConnectTo = try #require(ConnectTo("\(domain.host):443:\(host):\(port)"))
-        let authority = try await TestCertificates.shared().authority
-        return RelayEndpoint(
-            domain: domain,
-            network: NetworkConfiguration(connectTo: [override], trustedCertificates: authority)
-        )
+        return RelayEndpoint(domain: domain, network: try await ScriptedServer.network(host: host, port: port))
     }
 
     /// Returns the endpoint of the same server as a proxy that leads to the relay.
     static func behindProxy(_ endpoint: RelayEndpoint, exceptions: String = "") -> RelayEndpoint {
         let port = endpoint.target(of: endpoint.domain.host).port
         var endpoint = endpoint
-        endpoint.network.connectTo = []
-        endpoint.network.proxies = ProxySettings(
-            environment: ["HTTPS_PROXY": "http://127.0.0.1:\(port)", "NO_PROXY": exceptions]
-        )
+        endpoint.network = ScriptedServer.behindProxy(endpoint.network, port: port, exceptions: exceptions)
         return endpoint
-    }
-
-    private static func serve<Seen: Sendable>(
-        _ server: Server,
-        _ script: @escaping @Sendable (Peer) async throws -> Seen
-    ) async throws -> Seen {
-        try await server.executeThenClose { connections in
-            for try await connection in connections {
-                return try await connection.executeThenClose { inbound, outbound in
-                    try await script(Peer(inbound.makeAsyncIterator(), outbound, connection.channel))
-                }
-            }
-            throw Gone()
-        }
     }
 }
 
-/// The script's end of the connection.
-final class Peer {
-    private var inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
-    private let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
-    private let channel: any Channel
-    private var received: [UInt8] = []
-
-    init(
-        _ inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator,
-        _ outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>,
-        _ channel: any Channel
-    ) {
-        self.inbound = inbound
-        self.outbound = outbound
-        self.channel = channel
-    }
-
-    /// Sends bytes; returns once the system has taken them, or there is some room for more.
-    func send(_ bytes: [UInt8]) async throws { try await outbound.write(ByteBuffer(bytes: bytes)) }
-
-    /// Sends bytes; returns once the system has taken them.
-    func sendThrough(_ bytes: [UInt8]) async throws {
-        try await channel.writeAndFlush(ByteBuffer(bytes: bytes)).get()
-    }
-
-    /// Accepts the request of a proxy's client, and continues as the relay behind the proxy.
-    ///
-    /// - Returns: The request.
-    func answerAsProxy(for identity: TestCertificates.Identity) async throws -> String {
-        let head = try await readHead()
-        let tls = try await TestCertificates.context(identity)
-        // In one turn of the loop, so that the client's next bytes find TLS in place.
-        try await channel.eventLoop.submit { [channel] in
-            channel.writeAndFlush(ByteBuffer(string: "HTTP/1.1 200 OK\r\n\r\n"), promise: nil)
-            try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls), position: .first)
-        }.get()
-        return String(decoding: head, as: UTF8.self)
-    }
-
-    /// Reads the head of the request, including its empty line.
-    func readHead() async throws -> [UInt8] {
-        while true {
-            if let end = received.firstRange(of: Array("\r\n\r\n".utf8)) {
-                defer { received.removeSubrange(..<end.upperBound) }
-                return Array(received[..<end.upperBound])
-            }
-            guard await readMore() else { throw ScriptedRelay.Gone() }
-        }
-    }
-
+extension Peer {
     /// Answers with the correct response, modified by `change`, and `bytes` in the same write.
     @discardableResult
     func answer(
@@ -155,20 +62,7 @@ final class Peer {
         return String(decoding: head, as: UTF8.self)
     }
 
-    func readFrame() async throws -> Wire.Received {
-        while true {
-            if let frame = Wire.take(from: &received) { return frame }
-            guard await readMore() else { throw ScriptedRelay.Gone() }
-        }
-    }
-
-    /// Reads all bytes until the peer closes.
-    @discardableResult
-    func readToEnd() async -> [UInt8] {
-        while await readMore() {}
-        defer { received = [] }
-        return received
-    }
+    func readFrame() async throws -> Wire.Received { try await read { Wire.take(from: &$0) } }
 
     /// Completes the closing handshake; returns the client's code.
     func finish() async throws -> UInt16? {
@@ -176,13 +70,6 @@ final class Peer {
         try? await send(Wire.closeFrame(code))
         await readToEnd()
         return code
-    }
-
-    private func readMore() async -> Bool {
-        // A broken connection has ended, too.
-        guard let bytes = try? await inbound.next() else { return false }
-        received += bytes.readableBytesView
-        return true
     }
 }
 
@@ -242,15 +129,4 @@ extension TunnelError {
         error.sentence.replace(#/ \(by --connect-to [^)]*\)/#, with: "")
         return error
     }
-}
-
-/// A one-time event that tasks can wait for.
-struct Signal: Sendable {
-    private let stream: AsyncStream<Void>
-    private let continuation: AsyncStream<Void>.Continuation
-
-    init() { (stream, continuation) = AsyncStream.makeStream() }
-
-    func fire() { continuation.finish() }
-    func wait() async { for await _ in stream {} }
 }

@@ -3,6 +3,7 @@
 import Foundation
 import HybridBLEAdvert
 import HybridDataChannel
+import HybridNetwork
 import HybridPrimitives
 import HybridSession
 import TestSupport
@@ -21,21 +22,31 @@ struct FailureTableTests {
     }()
 
     private static let relay: [TunnelError] = [
-        .hostNotFound("HOST"), .connectionRefused("HOST"), .unreachable(host: "HOST", reason: "REASON"),
-        .timedOut(host: "HOST", .connecting), .disconnected(host: "HOST", .securing),
-        .disconnected(host: "HOST", .upgrading),
-        .proxySettingUnusable(variable: "VARIABLE", why: .malformed),
-        .proxySettingUnusable(variable: "VARIABLE", why: .otherKind("KIND")), .proxyNotFound("PROXY"),
-        .proxyConnectionRefused("PROXY"), .proxyUnreachable(proxy: "PROXY", reason: "REASON"), .proxySilent("PROXY"),
-        .proxyDisconnected("PROXY"), .proxyWantsAuthentication("PROXY"), .proxyRefusesAuthentication("PROXY"),
-        .proxyRefused(proxy: "PROXY", status: 403), .proxyMisbehaved(proxy: "PROXY", how: "HOW"),
-        .certificateNotTrusted(host: "HOST", issuer: "ISSUER"), .certificateNotTrusted(host: "HOST", issuer: nil),
-        .certificateSelfSigned(host: "HOST"), .certificateExpired(host: "HOST"), .certificateNotYetValid(host: "HOST"),
-        .certificateForOtherHost("HOST"), .tlsMissing(host: "HOST"), .tlsVersionUnsupported(host: "HOST"),
-        .tlsCipherUnsupported(host: "HOST"), .tlsAlert(host: "HOST", name: "NAME"), .tlsFailed("WORDS"),
-        .trustAnchorsUnusable("FILE"), .tunnelNotFound,
-        .notAuthorized, .relayBusy, .refused(status: 500), .redirectRefused(host: "HOST", .notSecure),
-        .tooManyRedirects(host: "HOST"), .relayMisbehaved("HOW"), .closed(code: 1001), .stalled, .connectionLost,
+        .network(.hostNotFound("HOST")), .network(.connectionRefused("HOST")),
+        .network(.unreachable(host: "HOST", reason: "REASON")),
+        .network(.timedOut(host: "HOST", .connecting)), .network(.disconnected(host: "HOST", .securing)),
+        .network(.disconnected(host: "HOST", .upgrading)),
+        .network(.proxySettingUnusable(variable: "VARIABLE", why: .malformed)),
+        .network(.proxySettingUnusable(variable: "VARIABLE", why: .otherKind("KIND"))),
+        .network(.proxyNotFound("PROXY")),
+        .network(.proxyConnectionRefused("PROXY")), .network(.proxyUnreachable(proxy: "PROXY", reason: "REASON")),
+        .network(.proxySilent("PROXY")),
+        .network(.proxyDisconnected("PROXY")), .network(.proxyWantsAuthentication("PROXY")),
+        .network(.proxyRefusesAuthentication("PROXY")),
+        .network(.proxyRefused(proxy: "PROXY", status: 403)), .network(.proxyMisbehaved(proxy: "PROXY", how: "HOW")),
+        .network(.certificateNotTrusted(host: "HOST", issuer: "ISSUER")),
+        .network(.certificateNotTrusted(host: "HOST", issuer: nil)),
+        .network(.certificateSelfSigned(host: "HOST")), .network(.certificateExpired(host: "HOST")),
+        .network(.certificateNotYetValid(host: "HOST")),
+        .network(.certificateForOtherHost("HOST")), .network(.tlsMissing(host: "HOST")),
+        .network(.tlsVersionUnsupported(host: "HOST")),
+        .network(.tlsCipherUnsupported(host: "HOST")), .network(.tlsAlert(host: "HOST", name: "NAME")),
+        .network(.tlsFailed("WORDS")),
+        .network(.trustAnchorsUnusable("FILE")), .tunnelNotFound,
+        .network(.notAuthorized), .network(.relayBusy), .network(.refused(status: 500)),
+        .network(.redirectRefused(host: "HOST", .notSecure)),
+        .network(.tooManyRedirects(host: "HOST")), .relayMisbehaved("HOW"), .closed(code: 1001), .stalled,
+        .connectionLost,
         .messageRefused, .contactUnreachable, .contactGone(nil), .contactLimited, .phoneDeclined, .listeningNotOffered,
         .relaySilent,
     ]
@@ -79,8 +90,8 @@ struct FailureTableTests {
     @Test("All codes of the sources are covered here")
     func complete() throws {
         let sources = try [
-            "BLEAdvert/RadioError", "Transport/DataChannel/TunnelError", "Transport/Session/Errors/ClientFailure",
-            "Transport/Session/Errors/AuthenticatorSessionFailure",
+            "BLEAdvert/RadioError", "Transport/Network/NetworkError", "Transport/DataChannel/TunnelError",
+            "Transport/Session/Errors/ClientFailure", "Transport/Session/Errors/AuthenticatorSessionFailure",
         ].map { try Self.file("Sources/\($0).swift") }
         // A code is the first argument of an initializer.
         let written = Set(

@@ -4,6 +4,7 @@ import Crypto
 import HybridCTAP
 import HybridCaBLE
 import HybridDataChannel
+import HybridNetwork
 import HybridPrimitives
 import HybridThreads
 import TestSupport
@@ -299,7 +300,7 @@ struct LinkedContactTests {
     func otherFailures() {
         let name = PhoneName("Pixel 8")
         #expect(failure(TunnelError.contactUnreachable) == .phoneUnreachable(name))
-        #expect(failure(TunnelError.refused(status: 502)) == .phoneUnreachable(name))
+        #expect(failure(TunnelError.network(.refused(status: 502))) == .phoneUnreachable(name))
         #expect(failure(TunnelError.phoneDeclined) == .phoneDeclined(name))
         #expect(failure(HandshakeError.outOfOrder) == .notLinkedPhone(name))
         let contact = LinkedContact(phone.link(), hint: .getAssertion)

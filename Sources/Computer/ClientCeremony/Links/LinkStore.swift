@@ -3,7 +3,7 @@
 internal import Crypto
 internal import Glibc
 package import HybridCommandSupport
-package import HybridDataChannel
+package import HybridNetwork
 internal import HybridPrimitives
 package import HybridProgram
 package import HybridSession

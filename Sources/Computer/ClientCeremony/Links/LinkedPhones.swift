@@ -2,7 +2,7 @@
 
 internal import HybridCTAP
 internal import HybridCommandSupport
-internal import HybridDataChannel
+internal import HybridNetwork
 internal import HybridPrimitives
 internal import HybridProgram
 package import HybridSession

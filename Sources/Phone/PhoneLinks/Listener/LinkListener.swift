@@ -3,6 +3,7 @@
 package import HybridCaBLE
 internal import HybridCommandSupport
 package import HybridDataChannel
+package import HybridNetwork
 package import HybridPrimitives
 internal import HybridProgram
 internal import HybridSession

@@ -2,7 +2,7 @@
 
 internal import FoundationEssentials
 internal import HybridCaBLE
-internal import HybridDataChannel
+internal import HybridNetwork
 internal import NIOCore
 
 /// Checks of TLS, and of requests that a relay must accept.

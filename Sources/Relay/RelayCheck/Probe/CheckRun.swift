@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridCaBLE
-internal import HybridDataChannel
+internal import HybridNetwork
 internal import HybridPrimitives
 internal import NIOCore
 
@@ -21,9 +21,9 @@ final class CheckRun {
     /// The deadline of the current check.
     var deadline = NIODeadline.now()
     /// TLS that requires a valid certificate.
-    let strict: TunnelTLS?
+    let strict: ClientTLS?
     /// TLS that accepts any certificate; no secret is sent over it.
-    let lenient: TunnelTLS?
+    let lenient: ClientTLS?
     private var target: ProbeSocket.Target
     private let proxyTunnel: ProbeSocket.ProxyTunnel?
     private var open: [ProbeSocket] = []
@@ -47,7 +47,7 @@ final class CheckRun {
     /// The shortest time between a request that opened or joined a tunnel and its response.
     private(set) var openingTime: TimeAmount?
 
-    init(relay: RelayAddress, options: CheckOptions) throws(TunnelError) {
+    init(relay: RelayAddress, options: CheckOptions) throws(NetworkError) {
         self.relay = relay
         self.options = options
         let (host, port) = options.connectTo?.target(for: relay.host, port: relay.port) ?? (relay.host, relay.port)
@@ -59,8 +59,8 @@ final class CheckRun {
         proxyTunnel = proxy.map { ProbeSocket.ProxyTunnel(proxy: $0, host: host, port: port) }
         target = .name(host: proxy?.host ?? host, port: proxy?.port ?? port)
         if relay.isSecure {
-            strict = try TunnelTLS(trustedCertificates: options.trustedCertificates)
-            lenient = try TunnelTLS.unverified()
+            strict = try ClientTLS(trustedCertificates: options.trustedCertificates)
+            lenient = try ClientTLS.unverified()
         } else {
             (strict, lenient) = (nil, nil)
         }
@@ -77,7 +77,7 @@ final class CheckRun {
     }
 
     /// Opens a connection, with TLS if there is a context.
-    func connect(tls: TunnelTLS?) async throws(ProbeError) -> ProbeSocket {
+    func connect(tls: ClientTLS?) async throws(ProbeError) -> ProbeSocket {
         guard connections < Self.connectionLimit else { throw .outOfConnections }
         connections += 1
         do throws(ProbeError) {

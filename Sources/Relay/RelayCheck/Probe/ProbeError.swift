@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import HybridDataChannel
+internal import HybridNetwork
 internal import NIOCore
 internal import NIOPosix
 
@@ -79,7 +79,7 @@ enum ProbeError: Error, Hashable {
         switch error {
         case ProbeError.timedOut: return "\(name) did not answer in time"
         // Without the remedy, which follows the semicolon.
-        case let error as TunnelError: return String(error.sentence.prefix { $0 != ";" })
+        case let error as NetworkError: return String(error.sentence.prefix { $0 != ";" })
         case ChannelError.eof: return "\(name) closed the connection before it answered"
         default: return "\(name): \(words(error))"
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HybridDataChannel
+internal import HybridNetwork
 internal import NIOCore
 
 /// A handler that buffers a relay's data until a check reads it; confined to the connection's event loop.

@@ -3,7 +3,7 @@
 internal import Crypto
 internal import FoundationEssentials
 internal import HybridCaBLE
-internal import HybridDataChannel
+internal import HybridNetwork
 internal import NIOCore
 
 /// A WebSocket request, with the deviations of a check.

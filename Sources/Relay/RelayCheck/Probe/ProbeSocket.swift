@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import HybridDataChannel
+internal import HybridNetwork
 internal import NIOCore
 internal import NIOPosix
 
@@ -34,7 +34,7 @@ struct ProbeSocket: Sendable {
     static func connect(
         to target: Target,
         through proxyTunnel: ProxyTunnel?,
-        tls: TunnelTLS?,
+        tls: ClientTLS?,
         host: String,
         by deadline: NIODeadline
     ) async throws(ProbeError) -> Self {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 private import Glibc
+internal import HybridBoringTLS
 public import HybridPrimitives
 
 /// Creation of the relay's TLS context from a certificate chain and its key.

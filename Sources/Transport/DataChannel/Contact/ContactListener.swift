@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import HybridCaBLE
+public import HybridNetwork
 internal import NIOCore
 
 /// A phone's connection to a relay, on which wake-ups of one contact ID arrive.
@@ -47,7 +48,7 @@ public struct ContactListener: Sendable {
             let listener = ContactListener(tunnel: tunnel, key: key, host: host)
             let pingSeconds = try await tunnel.withTimeLimit(
                 .seconds(Int64(relay.network.timeouts.open)),
-                .timedOut(host: relay.displayName(of: host), .upgrading)
+                .network(.timedOut(host: relay.displayName(of: host), .upgrading))
             ) { try await listener.proveOwnership() }
             try await tunnel.endAfterSilence(.seconds(Int64(2 * pingSeconds)) + grace)
             return try await body(listener)

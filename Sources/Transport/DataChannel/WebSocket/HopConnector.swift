@@ -2,6 +2,7 @@
 
 internal import Glibc
 internal import HybridCaBLE
+internal import HybridNetwork
 internal import HybridPrimitives
 internal import HybridThreads
 internal import NIOCore
@@ -40,22 +41,22 @@ struct HopConnector: Sendable {
     let path: TunnelPath
     var payload: ClientPayload?
     let bearerToken: BearerToken?
-    let tls: TunnelTLS
+    let tls: ClientTLS
     /// False to send no early data, although the request permits it.
     var sendsEarlyData = true
 
     private struct Progress {
         var diagnostics = HopDiagnostics()
-        var stage = TunnelError.Stage.connecting
+        var stage = NetworkError.Stage.connecting
         /// The cause of the failure, if it is more precise than NIO's error.
-        var failure: TunnelError?
+        var failure: NetworkError?
         var isAtProxy = false
         var hasOfferedEarlyData = false
         var timedOut = false
         var canceled = false
         /// All channels that were created; at most one of them is used.
         var channels: [any Channel] = []
-        var resolver: RelayResolver?
+        var resolver: AddressResolver?
 
         /// Ends everything in progress.
         func end() {
@@ -74,7 +75,7 @@ struct HopConnector: Sendable {
 
     /// Opens the WebSocket.
     ///
-    /// - Throws: ``TunnelError``, ``Redirect``, `CancellationError`. ``TLSFailure/earlyData`` means that the request
+    /// - Throws: `NetworkError`, ``TunnelError``, `Redirect`, `CancellationError`. `TLSFailure.earlyData` means that the request
     ///   may succeed without early data.
     func open() async throws -> WebSocketTunnel {
         let proxy = try relay.network.proxies.proxy(for: hop.host, port: RelayEndpoint.port)
@@ -111,7 +112,7 @@ struct HopConnector: Sendable {
         let target = relay.target(of: hop.host)
         let isFree = hop.mayBeLocal || target.isOverridden || proxy != nil
         let loop = MultiThreadedEventLoopGroup.singleton.next()
-        let resolver = RelayResolver(relay.network.lookup, on: loop) { address in
+        let resolver = AddressResolver(relay.network.lookup, on: loop) { address in
             isFree || address.isGlobal
         } found: { [progress] addresses in
             progress.withLock { $0.diagnostics.addresses = addresses }
@@ -227,40 +228,47 @@ struct HopConnector: Sendable {
         return progress.withLock { $0.hasOfferedEarlyData }
     }
 
-    private func explained(_ error: any Error) -> TunnelError {
+    /// Returns the cause: a `NetworkError`, or a ``TunnelError`` if the relay has answered.
+    private func explained(_ error: any Error) -> any Error {
         let progress = progress.withLock { $0 }
         if let failure = progress.failure { return failure }
         if let proxy = progress.diagnostics.proxy, progress.isAtProxy {
-            if progress.timedOut { return .proxySilent(proxy) }
+            if progress.timedOut { return NetworkError.proxySilent(proxy) }
             return Self.connectFailure(error, host: proxy, isProxy: true) ?? .proxyDisconnected(proxy)
         }
         let host = name
-        if progress.timedOut { return .timedOut(host: host, progress.stage) }
+        if progress.timedOut { return NetworkError.timedOut(host: host, progress.stage) }
         if let error = error as? TunnelError { return error }
-        if let error = TunnelTLS.failure(error, host: host, certificate: progress.diagnostics.certificate) {
+        if let error = ClientTLS.failure(error, host: host, certificate: progress.diagnostics.certificate) {
             return error
         }
         if let error = error as? NIOConnectionError,
-            error.dnsAError is RelayResolver.NothingPermitted || error.dnsAAAAError is RelayResolver.NothingPermitted
+            error.dnsAError is AddressResolver.NothingPermitted
+                || error.dnsAAAAError is AddressResolver.NothingPermitted
         {
-            return .redirectRefused(host: hop.host, .local)
+            return NetworkError.redirectRefused(host: hop.host, .local)
         }
         if let failure = Self.connectFailure(error, host: host, isProxy: false) { return failure }
         // A 101 response with invalid header fields.
-        if error is NIOHTTPClientUpgradeError { return .relayMisbehaved("its WebSocket handshake is not valid") }
-        if case HTTPParserError.invalidEOFState = error { return .disconnected(host: host, progress.stage) }
+        if error is NIOHTTPClientUpgradeError {
+            return TunnelError.relayMisbehaved("its WebSocket handshake is not valid")
+        }
+        if case HTTPParserError.invalidEOFState = error {
+            return NetworkError.disconnected(host: host, progress.stage)
+        }
+        if let error = error as? MalformedResponse { return TunnelError.relayMisbehaved(error.complaint) }
         if error is HTTPParserError || error is NIOHTTPDecoderError {
-            return .relayMisbehaved("it does not speak HTTP")
+            return TunnelError.relayMisbehaved("it does not speak HTTP")
         }
         if let error = error as? IOError, error.errnoCode != ECONNRESET, error.errnoCode != EPIPE {
-            return .unreachable(host: host, reason: String(cString: strerror(error.errnoCode)))
+            return NetworkError.unreachable(host: host, reason: String(cString: strerror(error.errnoCode)))
         }
-        return .disconnected(host: host, progress.stage)
+        return NetworkError.disconnected(host: host, progress.stage)
     }
 
     /// Returns the reason why no TCP connection could be made; `nil` for other errors.
-    private static func connectFailure(_ error: any Error, host: String, isProxy: Bool) -> TunnelError? {
-        let timedOut = isProxy ? TunnelError.proxySilent(host) : .timedOut(host: host, .connecting)
+    private static func connectFailure(_ error: any Error, host: String, isProxy: Bool) -> NetworkError? {
+        let timedOut = isProxy ? NetworkError.proxySilent(host) : .timedOut(host: host, .connecting)
         if case ChannelError.connectTimeout = error { return timedOut }
         guard let error = error as? NIOConnectionError else { return nil }
         let causes = error.connectionErrors.map(\.error)

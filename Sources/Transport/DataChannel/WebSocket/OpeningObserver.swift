@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridNetwork
 internal import NIOCore
 internal import NIOTLS
 
@@ -10,11 +11,11 @@ internal import NIOTLS
 final class OpeningObserver: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    private let progress: (TunnelError.Stage) -> Void
+    private let progress: (NetworkError.Stage) -> Void
     private let failing: () -> Void
 
     /// Creates an observer; `failing` is called on an error, before the connection is closed.
-    init(progress: @escaping (TunnelError.Stage) -> Void, failing: @escaping () -> Void) {
+    init(progress: @escaping (NetworkError.Stage) -> Void, failing: @escaping () -> Void) {
         self.progress = progress
         self.failing = failing
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridCaBLE
+internal import HybridNetwork
 internal import HybridPrimitives
 
 /// The opening of a tunnel at a relay, with up to five redirections.
@@ -22,8 +23,19 @@ struct TunnelOpening: Sendable {
     /// - Parameter report: Receives the facts learned about each host, in order.
     /// - Throws: ``TunnelError``, `CancellationError`.
     func open(report: (HopDiagnostics) -> Void = { _ in }) async throws -> WebSocketTunnel {
+        do {
+            return try await follow(report: report)
+        } catch let error as NetworkError {
+            throw TunnelError.network(error)
+        }
+    }
+
+    /// Makes the requests, one after the other.
+    ///
+    /// - Throws: `NetworkError`, ``TunnelError``, `CancellationError`.
+    private func follow(report: (HopDiagnostics) -> Void) async throws -> WebSocketTunnel {
         let first = relay.domain.host
-        let tls = try TunnelTLS(trustedCertificates: relay.network.trustedCertificates)
+        let tls = try ClientTLS(trustedCertificates: relay.network.trustedCertificates)
         var hop = Hop(host: first, path: path.text, mayBeLocal: true)
         var isLocal = false
         for count in 0...Redirect.maximumCount {
@@ -45,10 +57,10 @@ struct TunnelOpening: Sendable {
                 if count == 0, diagnostics.proxy == nil { isLocal = diagnostics.peer.map { !$0.isGlobal } ?? false }
                 guard count < Redirect.maximumCount else { break }
                 guard isLocal || !HostName.isLocal(redirect.host) else {
-                    throw TunnelError.redirectRefused(host: hop.host, .local)
+                    throw NetworkError.redirectRefused(host: hop.host, .local)
                 }
                 guard try isLocal || canBeRedirectTarget(redirect.host) else {
-                    throw TunnelError.redirectRefused(host: hop.host, .throughProxy)
+                    throw NetworkError.redirectRefused(host: hop.host, .throughProxy)
                 }
                 redirected(RedirectStep(from: hop.host, to: redirect.host))
                 // This applies even to the relay itself, because its name may have another address by now.
@@ -58,10 +70,10 @@ struct TunnelOpening: Sendable {
                 throw error
             }
         }
-        throw TunnelError.tooManyRedirects(host: hop.host)
+        throw NetworkError.tooManyRedirects(host: hop.host)
     }
 
-    private func connector(for hop: Hop, _ tls: TunnelTLS, sendsEarlyData: Bool) -> HopConnector {
+    private func connector(for hop: Hop, _ tls: ClientTLS, sendsEarlyData: Bool) -> HopConnector {
         // Relays need the token for no other request, and early data is protected only by the key of their tickets.
         let needsToken = hop.host == relay.domain.host && !path.permitsEarlyData
         return HopConnector(

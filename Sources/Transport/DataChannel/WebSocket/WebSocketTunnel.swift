@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import HybridCaBLE
+public import HybridNetwork
 internal import NIOCore
 internal import NIOWebSocket
 

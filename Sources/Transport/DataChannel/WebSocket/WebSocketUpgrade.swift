@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridCaBLE
+internal import HybridNetwork
 internal import HybridPrimitives
 internal import HybridThreads
 internal import NIOCore
@@ -33,7 +34,7 @@ struct WebSocketUpgrade: Sendable {
     /// Sends the request.
     ///
     /// Once the relay has accepted the request, the channel reads whole messages that conform to RFC 6455. The result
-    /// fails with a ``TunnelError``, a ``Redirect``, or NIO's error for bytes that are not a response.
+    /// fails with a ``TunnelError``, a `Redirect`, or NIO's error for bytes that are not a response.
     ///
     /// - Parameters:
     ///   - channel: The channel, with TLS established or being established.
@@ -131,12 +132,12 @@ struct WebSocketUpgrade: Sendable {
     }
 
     private func refusal(_ head: HTTPResponseHead?) -> any Error {
-        guard let head else { return TunnelError.disconnected(host: displayName, .upgrading) }
+        guard let head else { return TunnelError.network(.disconnected(host: displayName, .upgrading)) }
         if Redirect.statuses.contains(head.status.code) {
             do throws(RedirectError) {
                 return try Redirect(head, from: (host, uri))
             } catch {
-                return TunnelError.redirectRefused(host: host, error)
+                return TunnelError.network(.redirectRefused(host: host, error))
             }
         }
         switch (path, head.status.code) {

@@ -5,6 +5,7 @@ public import HybridBLEAdvert
 public import HybridCTAP
 public import HybridCaBLE
 public import HybridDataChannel
+public import HybridNetwork
 internal import HybridThreads
 
 /// The authenticator's side of a ceremony, from the scanned code to the last response.

@@ -5,6 +5,7 @@ public import HybridBLEAdvert
 public import HybridCTAP
 public import HybridCaBLE
 public import HybridDataChannel
+public import HybridNetwork
 
 /// The client's side of a ceremony, from the QR code to the CTAP response.
 ///

@@ -5,6 +5,7 @@ internal import HybridBLEAdvert
 internal import HybridCTAP
 internal import HybridCaBLE
 internal import HybridDataChannel
+internal import HybridNetwork
 internal import HybridPrimitives
 
 /// Stage 1: the keys exist, and the QR code can be shown.

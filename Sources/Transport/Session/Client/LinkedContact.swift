@@ -4,6 +4,7 @@ internal import Crypto
 public import HybridCTAP
 internal import HybridCaBLE
 internal import HybridDataChannel
+internal import HybridNetwork
 internal import HybridThreads
 
 /// The contact with a linked phone: its advert, and the tunnel through which the relay wakes it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HybridCaBLE
+import HybridNetwork
 import TestSupport
 
 @testable import HybridDataChannel
@@ -44,7 +45,7 @@ func fuzzRelayAnswer(_ input: [UInt8]) throws -> Bool {
         return !whole.messages.isEmpty
     case .refused(let error)?:
         for status in [101, 401, 404, 429, 503] {
-            try invariant(error != .refused(status: status), "known statuses have their own sentences")
+            try invariant(error != .network(.refused(status: status)), "known statuses have their own sentences")
         }
         try invariant(!error.isContactGone || path == .contact(contact), "only a contact is gone")
         if let revocation = error.revocation {

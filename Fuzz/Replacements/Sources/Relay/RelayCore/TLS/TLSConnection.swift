@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// TLS without encryption, in place of Sources/Relay/RelayCore/TLS/TLSConnection.swift. The fuzzer's connections have no
-// TLS, so that its build needs no TLS library.
+// TLS without encryption, in place of TLSConnection.swift and TLSServerContext.swift in Sources/Relay/RelayCore/TLS. The
+// fuzzer's connections have no TLS, so that its build needs no TLS library.
 
 /// A TLS context that cannot be created.
 public final class TLSServerContext: Sendable {

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+private import CNIOBoringSSL
+
+// Functions of BoringSSL in this file (see BoringSSLErrors.swift):
+//
+// - ASN1_STRING_get0_data, ASN1_STRING_length, ASN1_TIME_to_posix, BIO_free, BIO_new_mem_buf, ERR_GET_LIB, ERR_GET_REASON,
+//   ERR_clear_error, ERR_peek_last_error, EVP_PKEY_free, GENERAL_NAMES_free, OPENSSL_free, PEM_read_bio_PrivateKey,
+//   PEM_read_bio_X509, X509_free, X509_get0_notAfter, X509_get0_notBefore, X509_get_ext_d2i, i2d_X509,
+//   sk_GENERAL_NAME_num, sk_GENERAL_NAME_value
+
+/// A certificate (RFC 5280 §4.1), verified or not.
+package struct Certificate: ~Copyable {
+    let pointer: OpaquePointer
+
+    /// Takes the ownership of BoringSSL's certificate.
+    init(owning pointer: OpaquePointer) { self.pointer = pointer }
+
+    deinit { X509_free(pointer) }
+
+    /// The certificate in DER; `nil` if there is no memory.
+    package var der: [UInt8]? {
+        defer { ERR_clear_error() }
+        var encoded: UnsafeMutablePointer<UInt8>?
+        let length = i2d_X509(pointer, &encoded)
+        guard let encoded else { return nil }
+        defer { OPENSSL_free(encoded) }
+        guard length > 0 else { return nil }
+        return Array(UnsafeBufferPointer(start: encoded, count: Int(length)))
+    }
+
+    /// Start of the validity period, in seconds since 1970; `nil` if it cannot be read.
+    package var notBefore: Int? { Self.seconds(X509_get0_notBefore(pointer)) }
+
+    /// End of the validity period, in seconds since 1970; `nil` if it cannot be read.
+    package var notAfter: Int? { Self.seconds(X509_get0_notAfter(pointer)) }
+
+    private static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int? {
+        defer { ERR_clear_error() }
+        var seconds: Int64 = 0
+        guard let time, ASN1_TIME_to_posix(time, &seconds) == 1 else { return nil }
+        return Int(seconds)
+    }
+
+    /// The DNS names and the IP addresses among the subject's alternative names.
+    ///
+    /// There are none if the extension is malformed or occurs twice.
+    package var alternativeNames: (dnsNames: [[UInt8]], addresses: [[UInt8]]) {
+        defer { ERR_clear_error() }
+        guard let list = X509_get_ext_d2i(pointer, NID_subject_alt_name, nil, nil) else { return ([], []) }
+        let all = OpaquePointer(list)
+        defer { GENERAL_NAMES_free(all) }
+        var (names, addresses): ([[UInt8]], [[UInt8]]) = ([], [])
+        for index in 0..<sk_GENERAL_NAME_num(all) {
+            guard let name = sk_GENERAL_NAME_value(all, index)?.pointee else { continue }
+            // Only these types are strings; the union has other pointers for the rest.
+            switch name.type {
+            case GEN_DNS: names.append(Self.bytes(of: name.d.dNSName))
+            case GEN_IPADD: addresses.append(Self.bytes(of: name.d.iPAddress))
+            default: continue
+            }
+        }
+        return (names, addresses)
+    }
+
+    private static func bytes(of string: UnsafePointer<ASN1_STRING>?) -> [UInt8] {
+        Array(UnsafeBufferPointer(start: ASN1_STRING_get0_data(string), count: Int(ASN1_STRING_length(string))))
+    }
+}
+
+/// Certificates and keys in the textual encoding (RFC 7468).
+package enum PEM {
+    /// Calls `body` with each certificate until it returns false.
+    ///
+    /// - Returns: The number of certificates; `nil` unless there is at least one and no other text begins like one.
+    package static func certificates(in pem: [UInt8], _ body: (borrowing Certificate) -> Bool) -> Int? {
+        defer { ERR_clear_error() }
+        let count = withMemoryBIO(pem) { bio -> Int? in
+            var count = 0
+            while let certificate = PEM_read_bio_X509(bio, nil, nil, nil) {
+                count += 1
+                guard body(Certificate(owning: certificate)) else { return count }
+            }
+            // After the last certificate, the reader reports that there is no further start line.
+            let end = ERR_peek_last_error()
+            let isEnd = ERR_GET_LIB(end) == CInt(ERR_LIB_PEM) && ERR_GET_REASON(end) == PEM_R_NO_START_LINE
+            return count > 0 && isEnd ? count : nil
+        }
+        return count ?? nil
+    }
+
+    /// Calls `body` with BoringSSL's private key; `nil` if there is none that is not encrypted.
+    static func withPrivateKey<Result>(in pem: [UInt8], _ body: (OpaquePointer) -> Result) -> Result? {
+        // Without a callback for the passphrase, an encrypted key is not read.
+        guard let key = withMemoryBIO(pem, { PEM_read_bio_PrivateKey($0, nil, nil, nil) }) ?? nil else { return nil }
+        defer { EVP_PKEY_free(key) }
+        return body(key)
+    }
+
+    /// Calls `body` with a BIO that reads the bytes; returns `nil` if there is no memory for it.
+    private static func withMemoryBIO<Result>(_ bytes: [UInt8], _ body: (OpaquePointer) -> Result) -> Result? {
+        bytes.withUnsafeBytes { bytes -> Result? in
+            guard let bio = BIO_new_mem_buf(bytes.baseAddress, bytes.count) else { return nil }
+            defer { BIO_free(bio) }
+            return body(bio)
+        }
+    }
+}

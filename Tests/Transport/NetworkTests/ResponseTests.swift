@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import HybridNetwork
+
+@Suite("Heads and dates of responses")
+struct ResponseTests {
+    @Test("A head is read piece by piece, and must be of HTTP/1")
+    func heads() {
+        var head = ResponseHead()
+        #expect(head.append(Array("HTTP/1.1 2".utf8)) == .incomplete)
+        #expect(head.append(Array("00 OK\r\n\r".utf8)) == .incomplete)
+        #expect(head.append(Array("\nrest".utf8)) == .complete(status: 200, rest: Array("rest".utf8)))
+        for nonsense in [
+            "SSH-2.0", "HTTP/2 200 OK\n\n", "HTTP/1.1 20\n\n", "HTTP/1.1 2000 X\n\n", "HTTP/1.1 999 X\n\n",
+        ] {
+            var head = ResponseHead()
+            #expect(head.append(Array(nonsense.utf8)) == .malformed("it does not speak HTTP"), "\(nonsense)")
+        }
+    }
+
+    @Test("Dates of RFC 9110 are parsed")
+    func dates() {
+        for (text, seconds) in [
+            ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
+            ("Tue, 29 Feb 2028 23:59:59 GMT", 1_835_481_599), ("Fri, 01 Mar 2030 00:00:00 GMT", 1_898_553_600),
+        ] {
+            #expect(HTTPDate.seconds(text) == seconds, "\(text)")
+        }
+        for text in [
+            "", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994", "Sun, 06 Nov 1994 08:49:37 UTC",
+            "Sun, 32 Nov 1994 08:49:37 GMT", "Sun, 06 Non 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:49:37 GMT",
+            "Sun, +6 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1969 08:49:37 GMT",
+        ] {
+            #expect(HTTPDate.seconds(text) == nil, "\(text)")
+        }
+    }
+}
