@@ -67,9 +67,9 @@ struct JSONTextTests {
 
     @Test("other encodings than UTF-8, and a byte order mark, are rejected")
     func encodings() {
-        let utf16 = "{}".utf8.flatMap { [$0, 0] }
+        let utf16: [UInt8] = "{}".utf8.flatMap { byte -> [UInt8] in [byte, 0] }
         for mark: [UInt8] in [[], [0xFF, 0xFE]] { #expect(error(mark + utf16) == .malformed) }
-        for mark: [UInt8] in [[], [0xFE, 0xFF]] { #expect(error(mark + utf16.reversed()) == .malformed) }
+        for mark: [UInt8] in [[], [0xFE, 0xFF]] { #expect(error(mark + Array(utf16.reversed())) == .malformed) }
         #expect(error([0xEF, 0xBB, 0xBF] + Array("{}".utf8)) == .malformed)
     }
 
@@ -176,15 +176,14 @@ struct JSONCursorTests {
         let name = "\u{202E}" + String(repeating: "x", count: 1000)
         let json = JSONCursor(.object([(name, .object([]))]), named: "it")
         #expect(try json.member(name).path == "[\"\(String(repeating: "x", count: 63))…\"]")
-        #expect(JSONMemberError(path: "a.b", problem: .missing).reason == "a.b is missing")
     }
 
-    private func reason(_ body: () throws(JSONMemberError) -> Void) -> String? {
-        do throws(JSONMemberError) {
+    private func reason(_ body: () throws -> Void) -> String? {
+        do {
             try body()
             return nil
         } catch {
-            return error.reason
+            return (error as? JSONMemberError)?.reason
         }
     }
 }
