@@ -22,6 +22,9 @@ public enum JSONText: Sendable, CustomStringConvertible {
     /// An object.
     case object([(String, JSONText)])
 
+    /// Returns bytes as a string in base64url.
+    public static func bytes(_ bytes: [UInt8]) -> JSONText { .string(Base64URL.encode(bytes)) }
+
     /// Rules for escaping the characters of strings; each results in valid JSON.
     public enum Escaping: Sendable {
         /// Escapes all characters that a terminal interprets or that break lines, for standard output and logs.
