@@ -38,8 +38,8 @@ enum PasskeyJSON {
         [
             ("id", .string(passkey.record.description)),
             ("rpId", passkey.relyingParty.map { .string($0.text) } ?? .null),
-            ("credentialId", passkey.credential.map { .string(Base64URL.encode($0.bytes)) } ?? .null),
-            ("userHandle", passkey.user.map { .string(Base64URL.encode($0.id.bytes)) } ?? .null),
+            ("credentialId", passkey.credential.map { .bytes($0.bytes) } ?? .null),
+            ("userHandle", passkey.user.map { .bytes($0.id.bytes) } ?? .null),
             ("userName", passkey.user.map { .string($0.name) } ?? .null),
             ("userDisplayName", passkey.user.map { .string($0.displayName) } ?? .null),
             ("created", passkey.created == 0 ? .null : number(passkey.created)), ("usable", .boolean(passkey.isUsable)),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HybridProgram
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridQRCode
 
 /// An event of a ceremony, read from one line of its progress in JSON.
@@ -25,11 +25,14 @@ enum PromptEvent {
     ///
     /// - Throws: ``PromptInputError`` if a request or a code cannot be shown.
     init?(_ line: SecretBytes) throws(PromptInputError) {
-        guard let event = JSONLine(line) else { return nil }
-        switch event.text("event") {
+        var bytes = Array(line.memory)
+        defer { SecretBytes.wipe(&bytes) }
+        guard let event = try? JSONText(parsing: bytes) else { return nil }
+        switch event.member("event")?.text {
         case "request": self = .request(try PromptRequest(event))
         case "qr": self = .code(try Self.code(event))
-        case "state" where event.text("state") == "link-failed": self = .contactFailed(Self.sentence(event, "message"))
+        case "state" where event.member("state")?.text == "link-failed":
+            self = .contactFailed(Self.sentence(event, "message"))
         case "state":
             guard let stage = PromptStage(event) else { return nil }
             self = .stage(stage)
@@ -42,16 +45,17 @@ enum PromptEvent {
         }
     }
 
-    private static func code(_ event: JSONLine) throws(PromptInputError) -> QRMatrix {
-        guard let text = event.text("text"), text.hasPrefix("FIDO:/"), let code = try? QRMatrix(text: text) else {
+    private static func code(_ event: JSONText) throws(PromptInputError) -> QRMatrix {
+        guard let text = event.member("text")?.text, text.hasPrefix("FIDO:/"), let code = try? QRMatrix(text: text)
+        else {
             throw .unusableCode
         }
         return code
     }
 
-    private static func notice(_ event: JSONLine) -> PromptEvent? {
+    private static func notice(_ event: JSONText) -> PromptEvent? {
         let message = sentence(event, "message")
-        return switch event.text("notice") {
+        return switch event.member("notice")?.text {
         case "virtual-radio", "unverified-bus": .warning(message)
         case "radio-lost", "bluetooth-channel-failed": .note(message)
         case "radio-back": .note(nil)
@@ -60,8 +64,8 @@ enum PromptEvent {
     }
 
     /// Returns a text of the program as a sentence: one line, shortened, without characters that change its appearance.
-    static func sentence(_ event: JSONLine, _ member: String) -> String {
-        let line = StandardError.oneLine(event.text(member) ?? "")
+    static func sentence(_ event: JSONText, _ member: String) -> String {
+        let line = StandardError.oneLine(event.member(member)?.text ?? "")
         let isCut = line.unicodeScalars.count > maximumSentence
         let kept = isCut ? String(line.unicodeScalars.prefix(maximumSentence)) + "…" : line
         guard let first = kept.first, let last = kept.last else { return "" }
@@ -74,10 +78,10 @@ enum PromptEvent {
 
 extension PromptStage {
     /// Creates a state; `nil` if it is unknown.
-    init?(_ event: JSONLine) {
-        switch event.text("state") {
+    init?(_ event: JSONText) {
+        switch event.member("state")?.text {
         case "use-phone": self = .question
-        case "contacting": self = .contacting(event.text("phone").map { SafeText(quoting: $0).description })
+        case "contacting": self = .contacting(event.member("phone")?.text.map { SafeText(quoting: $0).description })
         case "scan": self = .scan
         case "phone-found": self = .phoneFound
         case "connecting": self = .connecting

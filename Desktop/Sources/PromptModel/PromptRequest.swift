@@ -17,10 +17,10 @@ public struct PromptRequest: Equatable, Sendable {
     /// Creates a request from an event.
     ///
     /// - Throws: ``PromptInputError/unusableRequest``.
-    init(_ event: JSONLine) throws(PromptInputError) {
+    init(_ event: JSONText) throws(PromptInputError) {
         let facts = Facts(event)
         (purpose, details) =
-            switch event.text("operation") {
+            switch event.member("operation")?.text {
             case "create": (try facts.creation(), [])
             case "sign-in": (try facts.signIn(), [])
             case "select": ("Use your phone as security key?", [])
@@ -28,15 +28,16 @@ public struct PromptRequest: Equatable, Sendable {
             case "ssh-signature": try facts.signature()
             default: throw .unusableRequest
             }
-        timeout = event.integer("timeout_ms").flatMap { (1...86_400_000).contains($0) ? .milliseconds($0) : nil }
+        let limit = event.member("timeout_ms")?.integer() ?? 0
+        timeout = (1...86_400_000).contains(limit) ? .milliseconds(limit) : nil
     }
 }
 
 /// The members of a request, checked before use.
 private struct Facts {
-    let event: JSONLine
+    let event: JSONText
 
-    init(_ event: JSONLine) { self.event = event }
+    init(_ event: JSONText) { self.event = event }
 
     /// Returns the RP ID.
     ///
@@ -84,7 +85,7 @@ private struct Facts {
     }
 
     func signature() throws(PromptInputError) -> (String, [String]) {
-        guard let namespace = event.text("namespace") else { throw .unusableRequest }
+        guard let namespace = event.member("namespace")?.text else { throw .unusableRequest }
         let purpose = namespace == "git" ? "git" : SafeText(quoting: namespace).description
         return ("Sign for \(purpose) \(try byKey())", try common())
     }
@@ -95,16 +96,18 @@ private struct Facts {
     }
 
     private func common() throws(PromptInputError) -> [String] {
-        let isForwarded = event.isTrue("forwarded")
+        let isForwarded = event.member("forwarded")?.boolean == true
         return (isForwarded ? ["Sent by another computer through agent forwarding"] : [])
             + ["Passkey of \(try relyingParty())"]
     }
 
-    private func quoted(_ member: String) -> String? { event.text(member).map { SafeText(quoting: $0).description } }
+    private func quoted(_ member: String) -> String? {
+        event.member(member)?.text.map { SafeText(quoting: $0).description }
+    }
 
     /// Returns an identifier of 1 to 253 visible ASCII characters without quotation marks; `nil` if it is absent.
     private func visible(_ member: String) throws(PromptInputError) -> String? {
-        guard let text = event.text(member) else { return nil }
+        guard let text = event.member(member)?.text else { return nil }
         let allowed = text.utf8.allSatisfy { byte in
             Character(Unicode.Scalar(byte)).isASCIIAlphanumeric || ".:-_/[]%".utf8.contains(byte)
         }
@@ -114,7 +117,7 @@ private struct Facts {
 
     /// Returns a fingerprint as OpenSSH prints it, `SHA256:` and 43 characters of base64; `nil` if it is absent.
     private func fingerprint() throws(PromptInputError) -> String? {
-        guard let text = event.text("fingerprint") else { return nil }
+        guard let text = event.member("fingerprint")?.text else { return nil }
         let digest = text.utf8.dropFirst(7)
         let isBase64 = digest.allSatisfy { byte in
             Character(Unicode.Scalar(byte)).isASCIIAlphanumeric || "+/".utf8.contains(byte)

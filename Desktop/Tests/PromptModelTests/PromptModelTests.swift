@@ -56,6 +56,8 @@ struct PromptModelTests {
             "", "hybrid-client: scan the code", #"{"event":"weather"}"#, #"{"event":7}"#, "[]", #"{"state":"done"}"#,
             #"{"event":"state","state":"dancing"}"#, #"{"event":"state"}"#, #"{"event":"state","state":["done"]}"#,
             #"{"event":"notice","notice":"terminal-too-small","message":"m"}"#,
+            #"{"event":"state","state":"done"},"#, #"{"event":"state","state":"done",}"#,
+            #"{"event":"state","event":"state","state":"done"}"#,
         ]
     )
     func unknown(line: String) throws {

@@ -163,7 +163,7 @@ final class PhoneReport: Sendable {
         switch request {
         case .makeCredential(let request):
             let user = JSONText.object([
-                ("id", base64URL(request.user.id.bytes)), ("name", .string(request.user.name)),
+                ("id", .bytes(request.user.id.bytes)), ("name", .string(request.user.name)),
                 ("display_name", .string(request.user.displayName)),
             ])
             let fields: [(String, JSONText)] = [
@@ -172,20 +172,20 @@ final class PhoneReport: Sendable {
                 ("algorithms", .array(request.algorithms.map { .number($0.rawValue) })),
                 ("resident_key", .boolean(request.residentKey)),
                 ("user_verification", .boolean(request.userVerification)),
-                ("exclude", .array(request.excludeList.map { base64URL($0.id.bytes) })),
+                ("exclude", .array(request.excludeList.map { .bytes($0.id.bytes) })),
                 ("extensions", names(request.extensions)),
                 ("attestation_formats", .array(request.attestationFormats.map(JSONText.string))),
-                ("client_data_hash", base64URL(request.clientDataHash.bytes)),
+                ("client_data_hash", .bytes(request.clientDataHash.bytes)),
             ]
             return ("asked to create a passkey for \(request.relyingParty.id.text)", fields)
         case .getAssertion(let request):
             let fields: [(String, JSONText)] = [
                 ("command", .string("getAssertion")), ("rp_id", .string(request.relyingPartyID.text)),
-                ("allow", .array(request.allowList.map { base64URL($0.id.bytes) })),
+                ("allow", .array(request.allowList.map { .bytes($0.id.bytes) })),
                 ("user_presence", .boolean(request.userPresence)),
                 ("user_verification", .boolean(request.userVerification)),
                 ("extensions", names(request.extensions)),
-                ("client_data_hash", base64URL(request.clientDataHash.bytes)),
+                ("client_data_hash", .bytes(request.clientDataHash.bytes)),
             ]
             return ("asked to sign in to \(request.relyingPartyID.text)", fields)
         case .getInfo: return ("asked for its capabilities", [("command", .string("getInfo"))])
@@ -196,8 +196,6 @@ final class PhoneReport: Sendable {
     private func names(_ extensions: CBORMap?) -> JSONText {
         .array((extensions?.keys ?? []).compactMap(\.text).map(JSONText.string))
     }
-
-    private func base64URL(_ bytes: [UInt8]) -> JSONText { .string(Base64URL.encode(bytes)) }
 
     private func report(_ event: String, _ sentence: String, _ fields: [(String, JSONText)] = []) {
         guard !isJSON else { return write(event, fields) }

@@ -1,62 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A reason why bytes are not strict JSON.
-package struct JSONSyntaxError: Error, Hashable, Sendable {
+/// A reason why bytes are not strict JSON, or exceed a limit.
+public struct JSONSyntaxError: Error, Hashable, Sendable {
     /// The bytes are not UTF-8, or not exactly one JSON value (RFC 8259).
-    package static let malformed = JSONSyntaxError(reason: "it is not JSON")
-    /// An object has two members of one name, which programs would read differently (RFC 7493 §2.3).
-    package static let repeatedName = JSONSyntaxError(reason: "a member appears twice")
+    public static let malformed = JSONSyntaxError(reason: "it is not JSON")
     /// Arrays and objects are nested more than ``JSONText/maximumDepth`` times.
-    package static let tooDeep = JSONSyntaxError(reason: "it is nested too deeply")
+    public static let tooDeep = JSONSyntaxError(reason: "it is nested too deeply")
+    /// The text is longer than ``JSONText/maximumLength``.
+    public static let tooLong = JSONSyntaxError(reason: "it is longer than 16 MiB")
 
-    /// A clause for error messages, which contains no part of the input.
-    package let reason: String
+    /// An object has two members of one name, which programs would read differently (RFC 7493 §2.3).
+    public static func repeatedName(_ name: String) -> JSONSyntaxError {
+        JSONSyntaxError(reason: "the member \(SafeText(quoting: name)) appears twice")
+    }
+
+    /// The text has more values than the caller accepts.
+    public static func tooManyValues(limit: Int) -> JSONSyntaxError {
+        JSONSyntaxError(reason: "it has more than \(limit) values")
+    }
+
+    /// A clause for error messages; the only part of the input is the name of a repeated member, made safe to show.
+    public let reason: String
 }
 
 extension JSONText {
     /// Maximum nesting of arrays and objects in parsed values.
-    package static let maximumDepth = 64
+    public static let maximumDepth = 64
+    /// Maximum length of parsed text in bytes; most callers have lower limits of their own.
+    public static let maximumLength = 16 << 20
+    /// Maximum number of parsed values, unless the caller states another.
+    public static let maximumValues = 1 << 17
 
-    /// Creates a value from strict JSON: UTF-8 without a byte order mark, with unique names and paired surrogates.
+    /// Creates a value from strict JSON: UTF-8 without a byte order mark, and unique names in each object.
     ///
-    /// Numbers keep their text, because a conversion could change them. The caller limits the length.
-    package init(parsing bytes: [UInt8]) throws(JSONSyntaxError) {
+    /// As in JavaScript's `JSON.parse` with WebIDL's `USVString`, an escaped surrogate without its pair becomes U+FFFD.
+    /// Numbers keep their text, because a conversion could change them.
+    ///
+    /// - Parameters:
+    ///   - bytes: The text, of at most ``maximumLength`` bytes.
+    ///   - maximumValues: Maximum number of values, because a value of two bytes takes many times as much memory.
+    public init(parsing bytes: [UInt8], maximumValues: Int = maximumValues) throws(JSONSyntaxError) {
+        guard bytes.count <= Self.maximumLength else { throw .tooLong }
         guard String(validating: bytes, as: UTF8.self) != nil else { throw .malformed }
-        var parser = JSONParser(rest: bytes[...])
+        var parser = JSONParser(rest: bytes[...], maximumValues: maximumValues)
         self = try parser.document()
-    }
-
-    /// Returns the member of an object; `nil` for other values and other names.
-    package func member(_ name: String) -> JSONText? {
-        guard case .object(let members) = self else { return nil }
-        return members.first { $0.0.utf8.elementsEqual(name.utf8) }?.1
-    }
-
-    /// The text of a string; `nil` for other values.
-    package var text: String? {
-        guard case .string(let text) = self else { return nil }
-        return text
-    }
-
-    /// The elements of an array; `nil` for other values.
-    package var elements: [JSONText]? {
-        guard case .array(let elements) = self else { return nil }
-        return elements
-    }
-
-    /// True if the value is an object.
-    package var isObject: Bool {
-        guard case .object = self else { return false }
-        return true
     }
 }
 
 /// A parser of JSON text whose bytes are valid UTF-8.
 private struct JSONParser {
     private var rest: ArraySlice<UInt8>
+    private let maximumValues: Int
+    private var values = 0
     private var depth = 0
 
-    init(rest: ArraySlice<UInt8>) { self.rest = rest }
+    init(rest: ArraySlice<UInt8>, maximumValues: Int) {
+        self.rest = rest
+        self.maximumValues = maximumValues
+    }
 
     mutating func document() throws(JSONSyntaxError) -> JSONText {
         let value = try value()
@@ -66,6 +67,8 @@ private struct JSONParser {
     }
 
     private mutating func value() throws(JSONSyntaxError) -> JSONText {
+        values += 1
+        guard values <= maximumValues else { throw .tooManyValues(limit: maximumValues) }
         skipSpace()
         switch rest.first {
         case UInt8(ascii: "{"): return try nested { (parser) throws(JSONSyntaxError) in try parser.object() }
@@ -97,7 +100,7 @@ private struct JSONParser {
             skipSpace()
             guard rest.first == UInt8(ascii: "\"") else { throw .malformed }
             let name = try string()
-            guard names.insert(Array(name.utf8)).inserted else { throw .repeatedName }
+            guard names.insert(Array(name.utf8)).inserted else { throw .repeatedName(name) }
             guard take(":") else { throw .malformed }
             members.append((name, try value()))
         } while take(",")
@@ -164,16 +167,22 @@ private struct JSONParser {
         case UInt8(ascii: "r")?: return "\r"
         case UInt8(ascii: "t")?: return "\t"
         case UInt8(ascii: "u")?:
-            var units = [try codeUnit()]
-            if UTF16.isLeadSurrogate(units[0]) {
-                guard takeByte("\\"), takeByte("u") else { throw .malformed }
-                units.append(try codeUnit())
-            }
-            // Unpaired surrogates are characters in no encoding.
-            guard let text = String(validating: units, as: UTF16.self) else { throw .malformed }
-            return text
+            let unit = try codeUnit()
+            if let scalar = Unicode.Scalar(unit) { return String(scalar) }
+            return try trailSurrogate(after: unit).map { String(decoding: [unit, $0], as: UTF16.self) } ?? "\u{FFFD}"
         default: throw .malformed
         }
+    }
+
+    /// Takes the second half of a pair; returns `nil` and takes nothing if there is none.
+    private mutating func trailSurrogate(after unit: UInt16) throws(JSONSyntaxError) -> UInt16? {
+        let start = rest
+        if UTF16.isLeadSurrogate(unit), takeByte("\\"), takeByte("u") {
+            let trail = try codeUnit()
+            if UTF16.isTrailSurrogate(trail) { return trail }
+        }
+        rest = start
+        return nil
     }
 
     private mutating func codeUnit() throws(JSONSyntaxError) -> UInt16 {

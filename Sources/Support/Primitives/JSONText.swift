@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A JSON value; the members of an object keep their order.
-package indirect enum JSONText: Sendable, CustomStringConvertible {
+///
+/// All JSON from outside is parsed by ``init(parsing:maximumValues:)``. A ``JSONCursor`` reads records from the result and
+/// reports malformed members by their paths; the accessors of this type return `nil` for them.
+public enum JSONText: Sendable, CustomStringConvertible {
     /// `null`.
     case null
     /// `true` or `false`.
@@ -19,8 +22,11 @@ package indirect enum JSONText: Sendable, CustomStringConvertible {
     /// An object.
     case object([(String, JSONText)])
 
+    /// Returns bytes as a string in base64url.
+    public static func bytes(_ bytes: [UInt8]) -> JSONText { .string(Base64URL.encode(bytes)) }
+
     /// Rules for escaping the characters of strings; each results in valid JSON.
-    package enum Escaping: Sendable {
+    public enum Escaping: Sendable {
         /// Escapes all characters that a terminal interprets or that break lines, for standard output and logs.
         case terminalSafe
         /// Escapes as *CCDToString* does (WebAuthn Level 3 §5.8.1.1), because servers may compare client data byte by
@@ -29,10 +35,10 @@ package indirect enum JSONText: Sendable, CustomStringConvertible {
     }
 
     /// The value on one line, without optional white space; safe for terminals.
-    package var description: String { serialized(.terminalSafe) }
+    public var description: String { serialized(.terminalSafe) }
 
     /// Returns the value on one line, without optional white space.
-    package func serialized(_ escaping: Escaping) -> String {
+    public func serialized(_ escaping: Escaping) -> String {
         var output = ""
         write(to: &output, escaping)
         return output

@@ -53,6 +53,18 @@ struct OptionsTests {
         #expect(options.userVerification == .discouraged && options.timeoutMilliseconds == 1)
     }
 
+    @Test("an unpaired surrogate in a name becomes U+FFFD, as in browsers")
+    func surrogates() throws {
+        let user = #"{"id":"AA","name":"\ud83dx","displayName":"\ud83d\ude00"}"#
+        let options = try Fixture.creationOptions(["user": user])
+        #expect(options.user.name == "\u{FFFD}x" && options.user.displayName == "😀")
+    }
+
+    @Test("an integer may be written with a fraction or an exponent", arguments: ["60000.0", "6e4", "6.0E+4"])
+    func integers(timeout: String) throws {
+        #expect(try Fixture.requestOptions(["timeout": timeout]).timeoutMilliseconds == 60000)
+    }
+
     @Test("null counts as absent")
     func nulls() throws {
         let options = try Fixture.requestOptions([
@@ -89,10 +101,38 @@ struct OptionsTests {
 struct RejectedOptionsTests {
     @Test(
         "input other than JSON is reported as such",
-        arguments: ["", "{", "publicKey", "{\"publicKey\":}", "\u{0}", "{}{}"]
+        arguments: [
+            "", "{", "publicKey", "{\"publicKey\":}", "\u{0}", "{}{}", "\u{FEFF}" + Fixture.request(),
+            Fixture.request(["future": "[1,]"]), Fixture.request().replacing("}", with: ",}"),
+            Fixture.request(["timeout": "01"]), Fixture.request(["rpId": #""\x""#]), Fixture.request(["rpId": "'a'"]),
+        ]
     )
     func notJSON(text: String) {
         #expect(optionsError(text) == .notJSON)
+    }
+
+    @Test("JSON in UTF-16 is rejected, as in browsers")
+    func encoding() {
+        let text = Fixture.request().utf8.flatMap { byte -> [UInt8] in [byte, 0] }
+        for mark: [UInt8] in [[], [0xFF, 0xFE]] {
+            #expect(throws: OptionsError.notJSON) { try PublicKeyOptions(json: mark + text) }
+        }
+    }
+
+    @Test("a repeated member is reported by name")
+    func repeated() {
+        let challenge = #""challenge":"AA""#
+        let error = optionsError("{\"publicKey\":{\(challenge),\(challenge)}}")
+        #expect(error?.detail == #"the member "challenge" appears twice"# && error?.name == .syntaxError)
+        let names = #"{"eval":{"first":"AA"},"\u0065val":{"first":"AQ"}}"#
+        let salts = optionsError(Fixture.request(["extensions": #"{"prf":\#(names)}"#]))
+        #expect(salts?.detail == #"the member "eval" appears twice"#)
+    }
+
+    @Test("the number of values is limited")
+    func tooMany() {
+        let list = "[" + String(repeating: "0,", count: 1 << 17) + "0]"
+        #expect(optionsError(Fixture.request(["future": list]))?.detail == "it has more than 131072 values")
     }
 
     @Test("deep nesting is rejected without a crash")

@@ -91,11 +91,6 @@ extension CredentialRecord {
     }
 }
 
-extension JSONText {
-    /// Returns bytes as a base64url string.
-    static func bytes(_ bytes: [UInt8]) -> JSONText { .string(Base64URL.encode(bytes)) }
-}
-
 extension Duration {
     /// The number of whole milliseconds.
     var milliseconds: Int { Int(components.seconds) * 1000 + Int(components.attoseconds / 1_000_000_000_000_000) }

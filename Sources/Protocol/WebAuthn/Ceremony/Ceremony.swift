@@ -101,9 +101,6 @@ public enum Ceremony: Equatable, Sendable {
 }
 
 extension JSONText {
-    /// Returns bytes as a base64url string.
-    static func bytes(_ bytes: [UInt8]) -> JSONText { .string(Base64URL.encode(bytes)) }
-
     /// Returns a `RegistrationResponseJSON` or `AuthenticationResponseJSON` in UTF-8.
     static func credential(
         id: CredentialID,

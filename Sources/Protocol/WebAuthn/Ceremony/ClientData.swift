@@ -29,7 +29,7 @@ public struct ClientData: Equatable, Sendable {
         let object = JSONText.object(
             [
                 ("type", .string(kind.rawValue)),
-                ("challenge", .string(Base64URL.encode(challenge))),
+                ("challenge", .bytes(challenge)),
                 ("origin", .string(origin.text)),
                 ("crossOrigin", .boolean(foreign != nil)),
             ] + (foreign.map { [("topOrigin", .string($0.text))] } ?? [])

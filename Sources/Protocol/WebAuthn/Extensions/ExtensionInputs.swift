@@ -18,27 +18,23 @@ public struct CreationExtensions: Equatable, Sendable {
     public init() {}
 }
 
-extension CreationExtensions: Decodable {
-    private struct Members: Decodable {
-        let credProps: Bool?
-        let prf: PRFField?
-        let largeBlob: LargeBlobField?
-    }
-
-    /// Creates the extensions of a registration; members that are valid in a sign-in only are rejected.
-    public init(from decoder: any Decoder) throws {
-        let members = try Members(from: decoder)
-        guard members.prf?.evalByCredential == nil else {
-            let field = decoder.codingPath.field("prf.evalByCredential")
-            throw OptionsError.unsupported(field: field, because: "is not valid in a registration")
+extension CreationExtensions {
+    /// Reads the extensions of a registration; members that are valid in a sign-in only are rejected.
+    init(_ json: JSONCursor) throws {
+        credentialProperties = try json.memberIfPresent("credProps")?.boolean ?? false
+        if let prf = try json.memberIfPresent("prf") {
+            self.prf = PRFInput(salts: try prf.memberIfPresent("eval").map(PRFSalts.init))
+            if let map = try prf.memberIfPresent("evalByCredential") {
+                throw OptionsError.unsupported(field: map.path, because: "is not valid in a registration")
+            }
         }
-        if let blob = members.largeBlob, blob.read != nil || blob.write != nil {
-            let field = decoder.codingPath.field(blob.read == nil ? "largeBlob.write" : "largeBlob.read")
-            throw OptionsError.unsupported(field: field, because: "is valid in a sign-in only")
+        if let blob = try json.memberIfPresent("largeBlob") {
+            let support = try blob.memberIfPresent("support")?.text ?? ""
+            largeBlobRequired = support.utf8.elementsEqual("required".utf8)
+            if let member = try blob.memberIfPresent("read") ?? blob.memberIfPresent("write") {
+                throw OptionsError.unsupported(field: member.path, because: "is valid in a sign-in only")
+            }
         }
-        credentialProperties = members.credProps ?? false
-        prf = members.prf.map { PRFInput(salts: $0.eval?.salts) }
-        largeBlobRequired = members.largeBlob.map { $0.support?.utf8.elementsEqual("required".utf8) ?? false }
     }
 }
 
@@ -49,46 +45,45 @@ public struct RequestExtensions: Equatable, Sendable {
     /// Input of `largeBlob` (§10.1.5); `nil` if absent.
     public var largeBlob: LargeBlobRequest?
 
-    /// Creates the extensions of a sign-in from members, which are checked against the list of allowed credentials.
-    init(_ field: RequestExtensionsField?, allowed: [CredentialID], path: String) throws {
-        prf = try field?.prf.map { try Self.prf($0, allowed, path + ".prf") }
-        largeBlob = try field?.largeBlob.flatMap { try Self.largeBlob($0, allowed, path + ".largeBlob") }
+    /// Reads the extensions of a sign-in, and checks them against the list of allowed credentials.
+    init(_ json: JSONCursor?, allowed: [CredentialID]) throws {
+        prf = try json?.memberIfPresent("prf").map { try Self.prf($0, allowed) }
+        largeBlob = try json?.memberIfPresent("largeBlob").flatMap { try Self.largeBlob($0, allowed) }
     }
 
-    private static func prf(_ field: PRFField, _ allowed: [CredentialID], _ path: String) throws -> PRFInput {
-        let path = path + ".evalByCredential"
-        let entries = field.evalByCredential ?? [:]
+    private static func prf(_ json: JSONCursor, _ allowed: [CredentialID]) throws -> PRFInput {
+        var input = PRFInput(salts: try json.memberIfPresent("eval").map(PRFSalts.init))
+        guard let map = try json.memberIfPresent("evalByCredential") else { return input }
+        let entries = try map.members.map { (key: $0.name, salts: try PRFSalts($0.json)) }
         guard entries.isEmpty || !allowed.isEmpty else {
-            throw OptionsError.unsupported(field: path, because: "requires allowCredentials")
+            throw OptionsError.unsupported(field: map.path, because: "requires allowCredentials")
         }
-        var input = PRFInput(salts: field.eval?.salts)
-        for (key, values) in entries {
+        for (key, salts) in entries {
             guard let bytes = Base64URL.decode(key), let id = CredentialID(bytes: bytes), allowed.contains(id) else {
                 let reason = "has a key that is not in allowCredentials"
-                throw OptionsError.invalid(field: path, because: reason, .syntaxError)
+                throw OptionsError.invalid(field: map.path, because: reason, .syntaxError)
             }
-            input.saltsByCredential[id] = values.salts
+            input.saltsByCredential[id] = salts
         }
         return input
     }
 
-    private static func largeBlob(
-        _ field: LargeBlobField,
-        _ allowed: [CredentialID],
-        _ path: String
-    ) throws -> LargeBlobRequest? {
-        guard field.support == nil else {
-            throw OptionsError.unsupported(field: path + ".support", because: "is valid in a registration only")
+    private static func largeBlob(_ json: JSONCursor, _ allowed: [CredentialID]) throws -> LargeBlobRequest? {
+        if let support = try json.memberIfPresent("support") {
+            throw OptionsError.unsupported(field: support.path, because: "is valid in a registration only")
         }
-        guard let data = field.write else { return field.read == true ? .read : nil }
-        guard field.read == nil else {
-            throw OptionsError.unsupported(field: path, because: "cannot be read and written at once")
+        let read = try json.memberIfPresent("read")?.boolean
+        let write = try json.memberIfPresent("write")
+        let data = try write?.bytes
+        guard let write, let data else { return read == true ? .read : nil }
+        guard read == nil else {
+            throw OptionsError.unsupported(field: json.path, because: "cannot be read and written at once")
         }
         guard allowed.count == 1 else {
             let reason = "requires exactly one entry in allowCredentials"
-            throw OptionsError.unsupported(field: path + ".write", because: reason)
+            throw OptionsError.unsupported(field: write.path, because: reason)
         }
-        return .write(data.bytes)
+        return .write(data)
     }
 }
 
@@ -107,33 +102,12 @@ public enum LargeBlobRequest: Equatable, Sendable {
     }
 }
 
-/// The extensions of a sign-in, before they are checked against the list of allowed credentials.
-struct RequestExtensionsField: Decodable {
-    let prf: PRFField?
-    let largeBlob: LargeBlobField?
-}
-
-/// `AuthenticationExtensionsPRFInputs`.
-struct PRFField: Decodable {
-    let eval: PRFValuesField?
-    let evalByCredential: [String: PRFValuesField]?
-}
-
-/// `AuthenticationExtensionsPRFValues`; a phone receives only hashes of the values (§10.1.4).
-struct PRFValuesField: Decodable {
-    let first: BytesField
-    let second: BytesField?
-
-    var salts: PRFSalts {
-        PRFSalts(first: PRFSalt(hashing: first.bytes), second: second.map { PRFSalt(hashing: $0.bytes) })
+extension PRFSalts {
+    /// Reads an `AuthenticationExtensionsPRFValues`; a phone receives only hashes of the values (§10.1.4).
+    fileprivate init(_ json: JSONCursor) throws {
+        let first = PRFSalt(hashing: try json.member("first").bytes)
+        self.init(first: first, second: try json.memberIfPresent("second").map { PRFSalt(hashing: try $0.bytes) })
     }
-}
-
-/// `AuthenticationExtensionsLargeBlobInputs`.
-struct LargeBlobField: Decodable {
-    let support: String?
-    let read: Bool?
-    let write: BytesField?
 }
 
 extension PRFSalt {

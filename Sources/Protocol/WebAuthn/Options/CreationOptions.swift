@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import HybridCTAP
+internal import HybridPrimitives
 
 /// `PublicKeyCredentialCreationOptionsJSON` (WebAuthn Level 3 §5.1.8).
 public struct CreationOptions: Equatable, Sendable {
@@ -30,64 +31,45 @@ public struct CreationOptions: Equatable, Sendable {
     public var timeoutMilliseconds: Int?
 }
 
-extension CreationOptions: Decodable {
-    private struct Members: Decodable {
-        let challenge: ChallengeField
-        let rp: RelyingParty
-        let user: UserField
-        let pubKeyCredParams: AlgorithmsField
-        let excludeCredentials: [DescriptorField]?
-        let authenticatorSelection: Selection?
-        let attestation: String?
-        let attestationFormats: [String]?
-        /// Hints have no effect: this client uses phones only.
-        let hints: [String]?
-        let extensions: CreationExtensions?
-        let timeout: IntegerField?
-    }
-
-    private struct RelyingParty: Decodable {
-        let id: String?
-        let name: String
-    }
-
-    private struct Selection: Decodable {
-        let authenticatorAttachment: String?
-        let residentKey: String?
-        let requireResidentKey: Bool?
-        let userVerification: String?
-
-        /// The requirement for a discoverable passkey.
-        ///
-        /// An unknown value counts as absent. If `residentKey` is absent, the older member `requireResidentKey`
-        /// applies.
-        var residentKeyRequirement: ResidentKeyRequirement {
-            residentKey.flatMap(ResidentKeyRequirement.init) ?? (requireResidentKey == true ? .required : .discouraged)
-        }
-    }
-
-    /// Creates options from their JSON; unknown members are ignored.
-    public init(from decoder: any Decoder) throws {
-        let members = try Members(from: decoder)
-        let selection = members.authenticatorSelection
-        guard selection?.authenticatorAttachment != "platform" else {
+extension CreationOptions {
+    /// Reads the options; unknown members are ignored.
+    init(_ json: JSONCursor) throws {
+        challenge = try json.challenge
+        let relyingParty = try json.member("rp")
+        relyingPartyID = try relyingParty.memberIfPresent("id")?.text
+        relyingPartyName = try relyingParty.member("name").text
+        user = try UserEntity(json.member("user"))
+        algorithms = try json.member("pubKeyCredParams").algorithms
+        excludeCredentials = try json.memberIfPresent("excludeCredentials")?.descriptors ?? []
+        let selection = try json.memberIfPresent("authenticatorSelection")
+        let attachment = try selection?.memberIfPresent("authenticatorAttachment")
+        let isPlatform = try attachment?.text == "platform"
+        residentKey = try selection.map(ResidentKeyRequirement.init(selection:)) ?? .discouraged
+        userVerification = UserVerificationRequirement(
+            optional: try selection?.memberIfPresent("userVerification")?.text
+        )
+        attestation = AttestationConveyance(optional: try json.memberIfPresent("attestation")?.text)
+        attestationFormats = try json.memberIfPresent("attestationFormats")?.texts ?? []
+        try json.checkHints()
+        extensions = try json.memberIfPresent("extensions").map(CreationExtensions.init) ?? CreationExtensions()
+        timeoutMilliseconds = try json.memberIfPresent("timeout")?.integer()
+        if let attachment, isPlatform {
             throw OptionsError.invalid(
-                field: decoder.codingPath.field("authenticatorSelection.authenticatorAttachment"),
+                field: attachment.path,
                 because: "requires a passkey on this computer, which a phone cannot provide",
                 .notAllowedError
             )
         }
-        challenge = members.challenge.bytes
-        relyingPartyID = members.rp.id
-        relyingPartyName = members.rp.name
-        user = members.user.entity
-        algorithms = members.pubKeyCredParams.algorithms
-        excludeCredentials = members.excludeCredentials?.compactMap(\.descriptor) ?? []
-        residentKey = selection?.residentKeyRequirement ?? .discouraged
-        userVerification = UserVerificationRequirement(optional: selection?.userVerification)
-        attestation = AttestationConveyance(optional: members.attestation)
-        attestationFormats = members.attestationFormats ?? []
-        extensions = members.extensions ?? CreationExtensions()
-        timeoutMilliseconds = members.timeout?.value
+    }
+}
+
+extension ResidentKeyRequirement {
+    /// Reads the requirement from `authenticatorSelection`.
+    ///
+    /// An unknown value counts as absent. If `residentKey` is absent, the older member `requireResidentKey` applies.
+    fileprivate init(selection: JSONCursor) throws {
+        let text = try selection.memberIfPresent("residentKey")?.text
+        let isRequired = try selection.memberIfPresent("requireResidentKey")?.boolean ?? false
+        self = text.flatMap(Self.init(rawValue:)) ?? (isRequired ? .required : .discouraged)
     }
 }

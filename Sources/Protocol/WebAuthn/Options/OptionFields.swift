@@ -3,58 +3,70 @@
 internal import HybridCTAP
 internal import HybridPrimitives
 
-/// Bytes in base64url.
-struct BytesField: Decodable {
-    let bytes: [UInt8]
-
-    init(from decoder: any Decoder) throws {
-        let text = try decoder.singleValueContainer().decode(String.self)
-        guard let bytes = Base64URL.decode(text) else {
-            throw OptionsError.notBase64URL(field: decoder.codingPath.field)
+/// The kinds of members that both types of options have.
+extension JSONCursor {
+    /// Bytes in base64url.
+    var bytes: [UInt8] {
+        get throws {
+            guard let bytes = Base64URL.decode(try text) else { throw OptionsError.notBase64URL(field: path) }
+            return bytes
         }
-        self.bytes = bytes
     }
-}
 
-/// An integer whose errors always contain the path.
-///
-/// The standard decoder does not report the path of a fraction or an overflow.
-struct IntegerField: Decodable {
-    let value: Int
+    /// The strings of an array.
+    var texts: [String] { get throws { try elements.map { try $0.text } } }
 
-    init(from decoder: any Decoder) throws {
-        guard let value = try? decoder.singleValueContainer().decode(Int.self) else {
-            throw OptionsError.wrongType(field: decoder.codingPath.field)
+    /// The member `challenge`, which must not be empty.
+    var challenge: [UInt8] {
+        get throws {
+            let challenge = try member("challenge")
+            let bytes = try challenge.bytes
+            guard !bytes.isEmpty else { throw OptionsError.invalid(field: challenge.path, because: "is empty") }
+            return bytes
         }
-        self.value = value
     }
-}
 
-/// A challenge, which must not be empty.
-struct ChallengeField: Decodable {
-    let bytes: [UInt8]
-
-    init(from decoder: any Decoder) throws {
-        bytes = try BytesField(from: decoder).bytes
-        guard !bytes.isEmpty else { throw OptionsError.invalid(field: decoder.codingPath.field, because: "is empty") }
-    }
-}
-
-/// An ID of limited length.
-struct IDField<ID: LimitedBytes>: Decodable {
-    let value: ID
-
-    init(from decoder: any Decoder) throws {
-        guard let value = ID(bytes: try BytesField(from: decoder).bytes) else {
-            let reason = "must have 1 to \(ID.maximumLength) bytes"
-            throw OptionsError.invalid(field: decoder.codingPath.field, because: reason)
+    /// An array of `PublicKeyCredentialDescriptorJSON` without unknown types, which WebAuthn ignores.
+    var descriptors: [CredentialDescriptor] {
+        get throws {
+            let all = try elements.map { json in
+                CredentialDescriptor(
+                    id: try json.member("id").id(),
+                    type: try json.member("type").text,
+                    transports: try json.memberIfPresent("transports")?.texts ?? []
+                )
+            }
+            return all.filter(\.isPublicKey)
         }
-        self.value = value
+    }
+
+    /// The algorithms of `pubKeyCredParams` without unknown types.
+    var algorithms: [COSEAlgorithm] {
+        get throws {
+            let all = try elements.map { (type: try $0.member("type").text, id: try $0.member("alg").integer()) }
+            let known = all.filter { $0.type == CredentialDescriptor.publicKeyType }
+            guard all.isEmpty || !known.isEmpty else {
+                throw OptionsError.unsupported(field: path, because: "has no entry of type public-key")
+            }
+            // The default of WebAuthn Level 3 §5.1.3.
+            return all.isEmpty ? [.es256, .rs256] : known.map { COSEAlgorithm(rawValue: $0.id) }
+        }
+    }
+
+    /// Checks the type of `hints`, which have no effect: this client uses phones only.
+    func checkHints() throws { _ = try memberIfPresent("hints")?.texts }
+
+    /// Returns an ID of limited length.
+    fileprivate func id<ID: LimitedBytes>() throws -> ID {
+        guard let id = ID(bytes: try bytes) else {
+            throw OptionsError.invalid(field: path, because: "must have 1 to \(ID.maximumLength) bytes")
+        }
+        return id
     }
 }
 
 /// A type that holds at least one byte and at most `maximumLength` bytes.
-protocol LimitedBytes {
+private protocol LimitedBytes {
     static var maximumLength: Int { get }
     init?(bytes: [UInt8])
 }
@@ -62,45 +74,13 @@ protocol LimitedBytes {
 extension CredentialID: LimitedBytes {}
 extension UserHandle: LimitedBytes {}
 
-/// `PublicKeyCredentialUserEntityJSON`.
-struct UserField: Decodable {
-    let id: IDField<UserHandle>
-    let name: String
-    let displayName: String
-
-    var entity: UserEntity { UserEntity(id: id.value, name: name, displayName: displayName) }
-}
-
-/// `PublicKeyCredentialDescriptorJSON`.
-struct DescriptorField: Decodable {
-    let id: IDField<CredentialID>
-    let type: String
-    let transports: [String]?
-
-    /// The descriptor; `nil` for unknown types, which WebAuthn ignores.
-    var descriptor: CredentialDescriptor? {
-        let descriptor = CredentialDescriptor(id: id.value, type: type, transports: transports ?? [])
-        return descriptor.isPublicKey ? descriptor : nil
-    }
-}
-
-/// `pubKeyCredParams` without unknown types.
-struct AlgorithmsField: Decodable {
-    let algorithms: [COSEAlgorithm]
-
-    private struct Parameters: Decodable {
-        let type: String
-        let alg: IntegerField
-    }
-
-    init(from decoder: any Decoder) throws {
-        let all = try [Parameters](from: decoder)
-        let known = all.filter { $0.type == CredentialDescriptor.publicKeyType }
-        guard all.isEmpty || !known.isEmpty else {
-            let reason = "has no entry of type public-key"
-            throw OptionsError.unsupported(field: decoder.codingPath.field, because: reason)
-        }
-        // The default of WebAuthn Level 3 §5.1.3.
-        algorithms = all.isEmpty ? [.es256, .rs256] : known.map { COSEAlgorithm(rawValue: $0.alg.value) }
+extension UserEntity {
+    /// Reads a `PublicKeyCredentialUserEntityJSON`.
+    init(_ json: JSONCursor) throws {
+        self.init(
+            id: try json.member("id").id(),
+            name: try json.member("name").text,
+            displayName: try json.member("displayName").text
+        )
     }
 }

@@ -50,32 +50,14 @@ public struct OptionsError: WebAuthnFailure, Hashable {
         invalid(field: field, because: reason, .notSupportedError)
     }
 
-    init(_ error: DecodingError) {
-        switch error {
-        case .keyNotFound(let key, let context): self = .missing(field: (context.codingPath + [key]).field)
-        case .valueNotFound(_, let context): self = .missing(field: context.codingPath.field)
-        case .typeMismatch(_, let context): self = .wrongType(field: context.codingPath.field)
-        case .dataCorrupted(let context) where !context.codingPath.isEmpty:
-            self = .wrongType(field: context.codingPath.field)
-        default: self = .notJSON
+    init(_ error: JSONMemberError) {
+        switch error.problem {
+        case .missing: self = .missing(field: error.path)
+        case .wrongType: self = .wrongType(field: error.path)
         }
     }
-}
 
-extension [any CodingKey] {
-    /// The path in JavaScript notation, such as `publicKey.allowCredentials[0].id`.
-    ///
-    /// Some keys are chosen by the website, and may contain any character.
-    var field: String {
-        let path = map { key in
-            if let index = key.intValue { return "[\(index)]" }
-            let name = key.stringValue
-            let isMember = name.utf8.allSatisfy { (UInt8(ascii: "A")...UInt8(ascii: "z")).contains($0) }
-            return isMember ? ".\(name)" : "[\(SafeText(quoting: name))]"
-        }.joined()
-        return path.isEmpty ? "the request" : String(path.trimmingPrefix("."))
+    init(_ error: JSONSyntaxError) {
+        self = error == .malformed || error == .tooDeep ? .notJSON : OptionsError(error.reason, .syntaxError)
     }
-
-    /// Returns the path of a member of the object at this path.
-    func field(_ member: String) -> String { isEmpty ? member : "\(field).\(member)" }
 }

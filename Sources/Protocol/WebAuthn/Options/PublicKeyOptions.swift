@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-private import FoundationEssentials
+internal import HybridPrimitives
 
 /// The argument of `navigator.credentials.create()` or `get()` as JSON (WebAuthn Level 3 §5.1.8).
 public enum PublicKeyOptions: Equatable, Sendable {
@@ -18,34 +18,17 @@ public enum PublicKeyOptions: Equatable, Sendable {
     public init(json: [UInt8]) throws(OptionsError) {
         guard json.count <= Self.maximumBytes else { throw .tooLarge }
         do {
-            self = try JSONDecoder().decode(Envelope.self, from: Data(json)).publicKey.options
+            let json = try JSONCursor(JSONText(parsing: json), named: "the request").member("publicKey")
+            let isCreation = ["rp", "user", "pubKeyCredParams"].contains { json.value.member($0) != nil }
+            self = isCreation ? .creation(try CreationOptions(json)) : .request(try RequestOptions(json))
         } catch let error as OptionsError {
             throw error
-        } catch let error as DecodingError {
+        } catch let error as JSONMemberError {
+            throw OptionsError(error)
+        } catch let error as JSONSyntaxError {
             throw OptionsError(error)
         } catch {
             throw .notJSON
-        }
-    }
-
-    private struct Envelope: Decodable {
-        let publicKey: Members
-    }
-
-    private struct Members: Decodable {
-        let options: PublicKeyOptions
-
-        private enum CodingKeys: String, CodingKey {
-            case rp
-            case user
-            case pubKeyCredParams
-        }
-
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            let isCreation = [CodingKeys.rp, .user, .pubKeyCredParams].contains { container.contains($0) }
-            options =
-                isCreation ? .creation(try CreationOptions(from: decoder)) : .request(try RequestOptions(from: decoder))
         }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import HybridCTAP
+internal import HybridPrimitives
 
 /// `PublicKeyCredentialRequestOptionsJSON` (WebAuthn Level 3 §5.1.8).
 public struct RequestOptions: Equatable, Sendable {
@@ -18,34 +19,22 @@ public struct RequestOptions: Equatable, Sendable {
     public var extensions: RequestExtensions
 }
 
-extension RequestOptions: Decodable {
-    private struct Members: Decodable {
-        let challenge: ChallengeField
-        let rpId: String?
-        let allowCredentials: [DescriptorField]?
-        let userVerification: String?
-        let timeout: IntegerField?
-        /// Hints have no effect: this client uses phones only.
-        let hints: [String]?
-        let extensions: RequestExtensionsField?
-    }
-
-    /// Creates options from their JSON; unknown members are ignored.
-    public init(from decoder: any Decoder) throws {
-        let members = try Members(from: decoder)
-        challenge = members.challenge.bytes
-        relyingPartyID = members.rpId
-        let descriptors = members.allowCredentials ?? []
-        allowCredentials = descriptors.compactMap(\.descriptor)
+extension RequestOptions {
+    /// Reads the options; unknown members are ignored.
+    init(_ json: JSONCursor) throws {
+        challenge = try json.challenge
+        relyingPartyID = try json.memberIfPresent("rpId")?.text
+        let list = try json.memberIfPresent("allowCredentials")
+        allowCredentials = try list?.descriptors ?? []
+        userVerification = UserVerificationRequirement(optional: try json.memberIfPresent("userVerification")?.text)
+        timeoutMilliseconds = try json.memberIfPresent("timeout")?.integer()
+        try json.checkHints()
         // If all entries are ignored, the list must not become empty, because an empty list allows any passkey.
-        guard descriptors.isEmpty || !allowCredentials.isEmpty else {
+        if let list, allowCredentials.isEmpty, try !list.elements.isEmpty {
             let reason = "has no entry of type public-key"
-            let field = decoder.codingPath.field("allowCredentials")
-            throw OptionsError.invalid(field: field, because: reason, .notAllowedError)
+            throw OptionsError.invalid(field: list.path, because: reason, .notAllowedError)
         }
-        userVerification = UserVerificationRequirement(optional: members.userVerification)
-        timeoutMilliseconds = members.timeout?.value
-        let path = decoder.codingPath.field("extensions")
-        extensions = try RequestExtensions(members.extensions, allowed: allowCredentials.map(\.id), path: path)
+        let allowed = allowCredentials.map(\.id)
+        extensions = try RequestExtensions(json.memberIfPresent("extensions"), allowed: allowed)
     }
 }

@@ -12,8 +12,9 @@ func fuzzJSON(_ input: [UInt8]) throws -> Bool {
     } catch {
         return false
     }
-    // The other parser converts numbers, so it may reject those that are out of range.
-    try invariant(hasLargeNumber(value) || isJSON(input), "another parser accepts it")
+    // The other parser rejects numbers that are out of range, and unpaired surrogates.
+    let isSpecial = hasLargeNumber(value) || hasSurrogate(input)
+    try invariant(isSpecial || isJSON(input), "another parser accepts it")
     for escaping in [JSONText.Escaping.terminalSafe, .clientData] {
         let text = value.serialized(escaping)
         try invariant(!text.utf8.contains { $0 < 0x20 }, "the serialization is one line")
@@ -35,6 +36,12 @@ private func isJSON(_ input: [UInt8]) -> Bool {
 /// Any JSON, of which nothing is kept.
 private struct AnyJSON: Decodable {
     init(from decoder: any Decoder) throws {}
+}
+
+/// Returns true if a surrogate may be escaped.
+private func hasSurrogate(_ input: [UInt8]) -> Bool {
+    let digits = input.split(separator: UInt8(ascii: "u")).dropFirst()
+    return digits.contains { $0.starts(with: "d".utf8) || $0.starts(with: "D".utf8) }
 }
 
 private func hasLargeNumber(_ value: JSONText) -> Bool {
