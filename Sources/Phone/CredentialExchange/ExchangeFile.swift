@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-private import FoundationEssentials
+internal import HybridAuthenticator
 package import HybridCTAP
-internal import HybridThreads
+internal import HybridPrimitives
 
 /// The passkeys that can be imported from an export of another program.
 ///
 /// The formats are the Credential Exchange Format and Bitwarden's unencrypted JSON, each also in a ZIP archive.
 package struct ExchangeFile: Sendable {
     /// Passkeys that can be imported, in the order of the file.
-    private(set) var passkeys: [ImportedPasskey] = []
+    package private(set) var passkeys: [ExchangedPasskey] = []
     /// Causes of skipped credentials, each with the number of such credentials, in the order of the file.
     package private(set) var skipped: [(what: SkippedCredential, count: Int)] = []
     /// Skipped passkeys, each with its cause, in the order of the file.
@@ -28,60 +28,48 @@ package struct ExchangeFile: Sendable {
     }
 
     /// A reason to reject the whole document, as part of a message.
-    struct ParseError: Error, Equatable {
-        let reason: String
+    package struct ParseError: Error, Equatable {
+        package let reason: String
 
         init(reason: String) { self.reason = reason }
+
+        /// The reason of an error of a document's reader.
+        init(_ error: any Error) {
+            reason =
+                switch error {
+                case let error as ParseError: error.reason
+                case let error as JSONMemberError: error.reason
+                case let error as JSONSyntaxError: error.reason
+                default: JSONSyntaxError.malformed.reason
+                }
+        }
 
         /// The reason to reject a document of another version.
         init(version: Int) { reason = "it has version \(version) of the format; this program reads 1" }
     }
 
-    /// Reads a document or an archive of at most 16 MiB.
-    ///
-    /// - Throws: ``VaultError/importUnreadable(_:)`` or ``VaultError/importInvalid(_:)``.
-    package static func read(_ path: String) async throws(VaultError) -> ExchangeFile {
-        try await DedicatedThread.run { () throws(VaultError) in
-            guard let (folder, name) = AbsolutePath.split(path) else {
-                throw .importUnreadable("\(path) is a directory")
-            }
-            let bytes = try accessing(path, orThrow: VaultError.importUnreadable) { () throws(FileError) in
-                try Directory.open(path: folder).read(name, limit: ExchangeFormat.maximumLength)
-            }
-            do throws(ParseError) {
-                return try ExchangeFile(json: ZipArchive.isArchive(bytes) ? ExchangeArchive.document(in: bytes) : bytes)
-            } catch {
-                throw .importInvalid(error.reason)
-            }
-        }
+    /// A check of a passkey by the program that imports it, which may skip the passkey.
+    package typealias Check = (ExchangedPasskey) throws(SkippedCredential) -> Void
+
+    /// Parses a document or an archive of at most 16 MiB.
+    package init(_ bytes: [UInt8], checking check: Check) throws(ParseError) {
+        let isArchive = ZipArchive.isArchive(bytes)
+        try self.init(json: isArchive ? try ExchangeArchive.document(in: bytes) : bytes, checking: check)
     }
 
     /// Parses a document of at most 16 MiB.
     ///
-    /// Unknown members are ignored, as the format requires. If a member is duplicated, the first one is used.
-    init(json: [UInt8]) throws(ParseError) {
-        guard json.count <= ExchangeFormat.maximumLength else { throw ParseError(reason: "it is longer than 16 MiB") }
-        try DocumentBounds.check(json)
-        let document: ImportedDocument
+    /// Unknown members are ignored, as the format requires.
+    init(json: [UInt8], checking check: Check = { _ in }) throws(ParseError) {
         do {
-            document = try JSONDecoder().decode(ImportedDocument.self, from: Data(json))
-        } catch let refusal as ParseError {
-            throw refusal
-        } catch let error as DecodingError {
-            throw ParseError(reason: error.reason)
+            // Editors on Windows add a byte order mark, which readers may ignore (RFC 8259 §8.1).
+            let hasMark = json.starts(with: [0xEF, 0xBB, 0xBF])
+            let bytes = hasMark ? Array(json.dropFirst(3)) : json
+            let text = try JSONText(parsing: bytes, maximumValues: ExchangeFormat.maximumValues)
+            let document = JSONCursor(text, named: "the document")
+            for credential in try Self.credentials(document) { add(credential, check) }
         } catch {
-            throw ParseError(reason: "it is not JSON")
-        }
-        switch document {
-        case .exchange(let header):
-            for item in header.accounts.flatMap(\.items) {
-                let ours = item.credentials.count { $0.isPasskey } == 1 ? item.hybridExtension : nil
-                for credential in item.credentials {
-                    add(credential, created: item.created, hybridExtension: ours)
-                }
-            }
-        case .bitwarden(let export):
-            for credential in export.items.flatMap(\.credentials) { add(credential) }
+            throw ParseError(error)
         }
         guard passkeys.count <= ExchangeFormat.maximumPasskeys else {
             let limit = ExchangeFormat.maximumPasskeys
@@ -89,24 +77,40 @@ package struct ExchangeFile: Sendable {
         }
     }
 
+    /// Returns the credentials of a document of the Credential Exchange Format, or of an export of Bitwarden.
+    private static func credentials(_ document: JSONCursor) throws -> [ImportedCredential] {
+        let isExchange = ["version", "accounts"].contains { document.value.member($0) != nil }
+        if !isExchange, ["items", "encrypted"].contains(where: { document.value.member($0) != nil }) {
+            return try BitwardenItem.items(document).flatMap(\.credentials)
+        }
+        let version = try document.member("version")
+        if let draft = version.value.integer(Int.self) {
+            guard ExchangeFormat.drafts.contains(draft) else { throw ParseError(version: draft) }
+        } else {
+            let major = try version.member("major").integer(Int.self)
+            // Minor versions only add members.
+            guard major == ExchangeFormat.major else { throw ParseError(version: major) }
+        }
+        return try document.member("accounts").elements.flatMap { account in
+            try account.member("items").elements.flatMap { try ExchangeItem($0).credentials }
+        }
+    }
+
     /// Adds a credential to the passkeys to import or to the skipped ones.
-    private mutating func add(
-        _ credential: CredentialFields,
-        created: UInt64? = nil,
-        hybridExtension: HybridExtension? = nil
-    ) {
+    private mutating func add(_ credential: ImportedCredential, _ check: Check) {
         switch credential {
         case .other(let type):
             // The number of distinct types is limited; the rest count as one.
             let isKnown = skipped.contains { $0.what.otherType == type }
             Self.count(.otherType(isKnown || skipped.count < Self.maximumTypes ? type : ""), in: &skipped)
         case .skipped(let why, let label): skip(label, why)
-        case .passkey(let fields):
+        case .passkey(let passkey, let lost):
             do throws(SkippedCredential) {
-                passkeys.append(try ImportedPasskey(fields, created: created, hybridExtension: hybridExtension))
-                for name in fields.lost { Self.count(name, in: &incomplete) }
+                try check(passkey)
+                passkeys.append(passkey)
+                for name in lost { Self.count(name, in: &incomplete) }
             } catch {
-                skip(PasskeyLabel(fields), error)
+                skip(passkey.label, error)
             }
         }
     }
@@ -137,7 +141,10 @@ package struct SkippedCredential: Error, Hashable, Sendable {
     /// The reason as words that follow "a passkey" in a message; empty if the credential is not a passkey.
     package let reason: String
 
-    private init(_ reason: String, otherType: String? = nil) {
+    /// Creates a reason to skip a passkey.
+    package init(_ reason: String) { self.init(reason, otherType: nil) }
+
+    private init(_ reason: String, otherType: String?) {
         self.reason = reason
         self.otherType = otherType
     }
@@ -147,29 +154,7 @@ package struct SkippedCredential: Error, Hashable, Sendable {
     /// A passkey whose key is for an algorithm other than ES256.
     static let otherAlgorithm = SkippedCredential("with a key that this program can't use (it has ES256)")
     /// A passkey with a missing or invalid member.
-    static func malformed(member: String) -> SkippedCredential {
+    package static func malformed(member: String) -> SkippedCredential {
         SkippedCredential("whose \(member) is missing or not what the format has there")
-    }
-    /// A passkey that does not fit into a record of the vault.
-    static let tooLarge = SkippedCredential("longer than a record of the vault")
-}
-
-extension DecodingError {
-    /// The cause as part of a message, with the path of the member.
-    var reason: String {
-        switch self {
-        case .keyNotFound(let key, let context): "\(Self.path(context.codingPath + [key])) is missing"
-        case .valueNotFound(_, let context): "\(Self.path(context.codingPath)) is missing"
-        case .typeMismatch(_, let context): "\(Self.path(context.codingPath)) has the wrong type"
-        case .dataCorrupted(let context) where !context.codingPath.isEmpty:
-            "\(Self.path(context.codingPath)) has the wrong type"
-        default: "it is not JSON"
-        }
-    }
-
-    private static func path(_ keys: [any CodingKey]) -> String {
-        let path = keys.map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }.joined()
-        guard !path.isEmpty else { return "the document" }
-        return path.hasPrefix(".") ? String(path.dropFirst()) : path
     }
 }
