@@ -6,7 +6,7 @@ internal import HybridCaBLE
 package import HybridCommandSupport
 internal import HybridNetwork
 internal import HybridPrimitives
-package import HybridProgram
+internal import HybridProgram
 internal import HybridQRCode
 package import HybridSession
 internal import HybridThreads

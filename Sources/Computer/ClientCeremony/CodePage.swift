@@ -5,7 +5,7 @@ internal import HybridCaBLE
 package import HybridCommandSupport
 package import HybridLocalPage
 internal import HybridPrimitives
-package import HybridProgram
+internal import HybridProgram
 internal import HybridQRCode
 internal import HybridSession
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Crypto
-package import HybridPrimitives
+internal import HybridPrimitives
 
 /// 128 random bits that authorize access to the page: the token in its first address, or the cookie.
 ///

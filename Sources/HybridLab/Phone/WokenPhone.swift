@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridDataChannel
 internal import HybridCommandSupport
 internal import HybridNetwork
 internal import HybridPhoneLinks

@@ -2,7 +2,7 @@
 
 package import ArgumentParser
 internal import HybridPrimitives
-package import HybridProgram
+internal import HybridProgram
 
 extension AsyncParsableCommand {
     /// Runs the subcommand named on the command line; a failure becomes one line on standard error and an exit status.

@@ -4,7 +4,7 @@ package import ArgumentParser
 package import HybridBLEAdvert
 package import HybridCommandSupport
 internal import HybridPrimitives
-package import HybridProgram
+internal import HybridProgram
 internal import HybridThreads
 
 /// The options of `doctor`, which perform its checks and print the report.

@@ -2,7 +2,7 @@
 
 internal import Crypto
 internal import Glibc
-package import HybridCommandSupport
+internal import HybridCommandSupport
 package import HybridNetwork
 internal import HybridPrimitives
 package import HybridProgram

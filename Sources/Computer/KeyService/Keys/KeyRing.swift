@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import HybridCommandSupport
+internal import HybridCommandSupport
 package import HybridProgram
 internal import HybridSSHAgent
 internal import HybridThreads

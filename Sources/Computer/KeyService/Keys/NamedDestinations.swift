@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import HybridCommandSupport
+internal import HybridCommandSupport
 internal import HybridPrimitives
 package import HybridProgram
 package import HybridSSHAgent

@@ -2,7 +2,7 @@
 
 internal import Crypto
 package import HybridCaBLE
-package import HybridCommandSupport
+internal import HybridCommandSupport
 internal import HybridPrimitives
 package import HybridProgram
 package import HybridSession

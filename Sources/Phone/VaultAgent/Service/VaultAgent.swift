@@ -5,7 +5,7 @@ internal import HybridAuthenticator
 package import HybridCommandSupport
 package import HybridDBus
 internal import HybridPrimitives
-package import HybridProgram
+internal import HybridProgram
 internal import HybridThreads
 
 /// The service that holds vault keys after a PIN, and releases one for each match of a finger.

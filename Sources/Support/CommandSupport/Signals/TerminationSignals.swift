@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridPrimitives
-package import HybridProgram
+internal import HybridProgram
 internal import HybridThreads
 
 /// A signal that asks a program to end; the raw value is the signal's number in POSIX.

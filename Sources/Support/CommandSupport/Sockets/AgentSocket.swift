@@ -2,7 +2,7 @@
 
 internal import Glibc
 internal import HybridPrimitives
-internal import HybridProgram
+package import HybridProgram
 
 /// The Unix socket on which the agent listens.
 package struct AgentSocket: Sendable {

@@ -2,7 +2,7 @@
 
 internal import Glibc
 internal import HybridPrimitives
-internal import HybridProgram
+package import HybridProgram
 
 /// A folder with the state of a program, which only its user can access.
 ///
