@@ -32,7 +32,7 @@ struct ListenRunner: Sendable {
     /// The time without work after which the service ends, if the session bus starts it again.
     private let idleTime: Duration
     /// Lines for the journal, without IDs and secrets.
-    private let progress = ScanProgress(json: false)
+    private let progress = AnswerProgress(json: false)
 
     init(_ options: LinkRelayOptions, idleTime: Duration, _ settings: Configuration) throws {
         (self.settings, self.idleTime) = (settings, idleTime)
@@ -68,7 +68,7 @@ struct ListenRunner: Sendable {
         let handler = WakeUpHandler(
             store: store,
             ask: prompt.ask,
-            serve: { await serve($0, $1, identity) },
+            perform: { await performAndReport($0, $1, identity) },
             report: show
         )
         let listener = LinkListener(
@@ -140,37 +140,33 @@ struct ListenRunner: Sendable {
         }
     }
 
-    /// Serves a computer after the user's tap, and shows a failure, because users do not see standard error.
-    private func serve(_ wakeUp: ApprovedWakeUp, _ label: String, _ identity: PhoneIdentity) async {
+    /// Performs the ceremony after the user's tap, and shows a failure, because users do not see standard error.
+    private func performAndReport(_ wakeUp: ApprovedWakeUp, _ label: String, _ identity: PhoneIdentity) async {
         do {
-            let radio = try await ServedVault.openRadio(adapter, progress)
-            try await withCleanup {
-                await radio.close()
-            } of: {
-                try await serve(wakeUp, label, identity, by: radio)
+            try await BluetoothRadio.whileOpen(adapter, progress) { radio in
+                try await performCeremony(wakeUp, label, identity, by: radio)
             }
             report("answered the request of \(SafeText(quoting: label))")
         } catch let shown as AlreadyShownFailure {
-            report(Self.withoutCode(shown.failure))
+            report(shown.failure.sentence)
         } catch let error as any ExplainedFailure {
-            report(Self.withoutCode(error))
-            await prompt.show("The request was not answered", Self.withoutCode(error))
+            report(error.sentence)
+            await prompt.show("The request was not answered", error.sentence)
         } catch {
             if !(error is CancellationError) { report("internal fault: \(error); please report it") }
         }
     }
 
-    private func serve(
+    private func performCeremony(
         _ wakeUp: ApprovedWakeUp,
         _ label: String,
         _ identity: PhoneIdentity,
         by radio: BluetoothRadio
     ) async throws {
         let domain = wakeUp.request.link.domain
-        let transport = TransportKind(relay: domain.host)
-        let user = try PinentryUser(
-            pinentry: .forScan(pinentry),
-            transport: transport,
+        let prompts = try SignInPrompts(
+            pinentry: .forSignIn(pinentry),
+            transport: ClientTransport(relay: domain.host),
             age: nil,
             virtualRadio: radio.isVirtual,
             computer: label
@@ -183,7 +179,8 @@ struct ListenRunner: Sendable {
             acceptsBLEChannel: false,
             relyingParties: relyingParties
         )
-        try await ServedVault(path: vault, tpm: tpm, progress: progress).serve(user, radio, transport) { handlers in
+        let vault = VaultSession(path: vault, tpm: tpm, progress: progress)
+        try await vault.withHandlers(asking: prompts, radio) { handlers in
             try await session.serveLinked(
                 wakeUp,
                 identity: identity,
@@ -191,14 +188,6 @@ struct ListenRunner: Sendable {
                 handlers: handlers
             )
         }
-    }
-
-    /// Returns a sentence for a session without a code.
-    private static func withoutCode(_ failure: some ExplainedFailure) -> String {
-        guard let remedy = failure.remedy, remedy.contains("code") || remedy.contains("scan") else {
-            return failure.sentence
-        }
-        return "\(failure.message); start again on the computer"
     }
 
     @Sendable private func show(_ event: LinkListener.Event) {

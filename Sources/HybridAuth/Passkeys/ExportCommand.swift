@@ -33,8 +33,8 @@ struct ExportCommand: AsyncParsableCommand {
         try await options.runUnlocked(to: purpose, check: { try $0.checkExport(to: file) }, export)
     }
 
-    private func export(_ session: UnlockedSession) async throws {
-        let passkeys = try await session.vault.summaries()
+    private func export(_ unlocked: UnlockedVaultContext) async throws {
+        let passkeys = try await unlocked.vault.summaries()
         guard !passkeys.isEmpty else { return report("there is no passkey to write; nothing was written") }
         let count = passkeys.count { $0.isUsable }
         guard count > 0 else {
@@ -45,14 +45,14 @@ struct ExportCommand: AsyncParsableCommand {
             )
         }
         if !yes {
-            try await session.prompts.confirm(
+            try await unlocked.prompts.confirm(
                 "Write \(PasskeyText.count(count)) to this file, with their keys in the clear?\n\n"
                     + "\(SafeText(quoting: file))\n\nAnyone who reads the file can sign in as you. Delete it as soon as "
                     + "the other program has imported it.",
                 ok: "Write"
             )
         }
-        let result = try await session.vault.exportPasskeys(to: file)
+        let result = try await unlocked.vault.exportPasskeys(to: file)
         if result.unusable > 0 {
             report("left out: \(PasskeyText.count(result.unusable)) that this version can't use")
         }

@@ -44,8 +44,8 @@ struct ImportCommand: AsyncParsableCommand {
         let sites = document.sites
         for (site, count) in sites { report("in the file: \(PasskeyText.count(count)) for \(site)") }
         let purpose = "Add \(PasskeyText.count(document.count)) of a file to this vault, for\n"
-        try await options.runUnlocked(to: purpose + Self.list(sites.map(\.site))) { session in
-            try summarize(try await session.vault.add(document), of: document)
+        try await options.runUnlocked(to: purpose + Self.list(sites.map(\.site))) { unlocked in
+            try summarize(try await unlocked.vault.add(document), of: document)
         }
     }
 

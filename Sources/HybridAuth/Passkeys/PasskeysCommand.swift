@@ -97,8 +97,8 @@ struct PasskeysShow: AsyncParsableCommand {
 
     /// Prints the links of the passkey's site; the vault is locked again before they are retrieved.
     private func showPages() async throws {
-        let relyingParty = try await output.options.runUnlocked(to: "Find the site of a passkey") { session in
-            try PasskeyChoice.find(which, in: try await session.vault.summaries()).relyingParty
+        let relyingParty = try await output.options.runUnlocked(to: "Find the site of a passkey") { unlocked in
+            try PasskeyChoice.find(which, in: try await unlocked.vault.summaries()).relyingParty
         }
         guard let relyingParty else {
             throw CommandFailure("this version can't read that passkey; use a later one", status: .notPermitted)
@@ -241,9 +241,9 @@ struct PasskeysDelete: AsyncParsableCommand {
 
     /// Returns the question before a deletion.
     ///
-    /// As in the prompts of a scan, the site and the account are each on a line of their own.
+    /// As in the prompts for sign-ins, the site and the account are each on a line of their own.
     private static func question(_ passkey: PasskeySummary) -> String {
-        let site = passkey.relyingParty.map(RequestText.heading) ?? "A passkey that this version can't read"
+        let site = passkey.relyingParty.map(SignInPromptText.heading) ?? "A passkey that this version can't read"
         return
             "\(site)\n\nDelete the passkey of this account permanently?\n\(PasskeyText.account(passkey))\nIt is deleted on "
             + "every device and cannot be restored. Without another way to sign in you lose the account.\n\n"

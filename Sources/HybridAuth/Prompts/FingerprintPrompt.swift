@@ -10,19 +10,19 @@ internal import HybridVault
 internal import HybridVaultAgent
 
 /// A fingerprint in place of the PIN, for one vault that allows it.
-struct FingerprintOffer: Sendable {
+struct FingerprintPrompt: Sendable {
     /// The line of the prompt.
     static let invitation = "Touch the fingerprint sensor, or type the PIN."
 
     private let agent: VaultAgentClient
     private let vault: VaultID
     private let isTest: Bool
-    private let progress: ScanProgress
+    private let progress: AnswerProgress
     /// The transfer of the key to the agent.
     private let holding = Locked<Task<Void, Never>?>(nil)
 
     /// Creates an offer; returns `nil` if the user did not allow fingerprints for the vault.
-    init?(_ vault: Vault, _ progress: ScanProgress) {
+    init?(_ vault: Vault, _ progress: AnswerProgress) {
         guard vault.allowsFingerprint, let id = VaultID(vault.id) else { return nil }
         agent = VaultAgentClient(environment: ProcessEnvironment.variables)
         self.vault = id

@@ -14,11 +14,11 @@ struct AlreadyShownFailure: Error {
     init(_ failure: CommandFailure) { self.failure = failure }
 }
 
-/// The confirmation that is required if a link started the program, because websites and messages can open links.
+/// The prompt that precedes everything else if a URL started the program, because websites and messages can open URLs.
 ///
-/// It comes before any radio, bus or network is used, so that an unwanted link reveals nothing, not even that this
+/// It comes before any radio, bus or network is used, so that an unwanted URL reveals nothing, not even that this
 /// device is running. The user does not see standard error, so failures are also shown in a window.
-struct LinkConfirmation: Sendable {
+struct OpenedURLPrompt: Sendable {
     private static let maximumBytes = 800
 
     let pinentry: Pinentry

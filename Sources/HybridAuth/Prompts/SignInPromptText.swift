@@ -9,7 +9,7 @@ internal import HybridSSHAgent
 ///
 /// A domain is alone on the first line. Local services have a heading of their own instead, which no domain can equal.
 /// The name of a local service is chosen by the other device, so it follows on a line of its own, in quotation marks.
-enum RequestText {
+enum SignInPromptText {
     /// Returns the first lines of a prompt.
     static func heading(_ relyingParty: RelyingPartyID) -> String {
         let title =
@@ -90,5 +90,65 @@ enum RequestText {
             let namespace = SafeText(quoting: message.namespace.description)
             return message.namespace.description == "git" ? question : "\(question)\nIts purpose:\n\(namespace)"
         }
+    }
+}
+
+/// Texts that follow the RP ID in prompts about an account.
+///
+/// Each name from a request is on a line of its own, without text of this program. Right-to-left letters reorder their
+/// whole line, and a name could otherwise look like a continuation of the text.
+enum ConsentText {
+    /// Maximum length of several names together in bytes, so that the whole text fits a line of pinentry's protocol.
+    private static let maximumBytes = 400
+
+    /// Returns the question for a new passkey, and the label of the button that consents.
+    static func creation(
+        of account: UserEntity,
+        for operation: RequestedOperation,
+        replacing replaced: [UserEntity]
+    ) -> (text: String, ok: String) {
+        guard let first = replaced.first else {
+            let what = operation.isForSSH ? "Save an SSH key with this name?" : "Save a passkey for this account?"
+            return ("\(what)\n\(name(account))", "Save")
+        }
+        let what = replaced.count == 1 ? "the passkey" : "the \(replaced.count) passkeys"
+        let old = replaced.count == 1 ? "The old one is" : "The old ones are"
+        var text = "Replace \(what) of this account with a new one?\n\(old) deleted permanently."
+        // Each different name once.
+        var named: [String] = []
+        for name in replaced.map(name) where !named.contains(where: { $0.utf8.elementsEqual(name.utf8) }) {
+            named.append(name)
+        }
+        var (shown, bytes) = (0, name(account).utf8.count)
+        for name in named {
+            bytes += name.utf8.count
+            guard shown == 0 || bytes <= maximumBytes else { break }
+            text += "\n\(name)"
+            shown += 1
+        }
+        if named.count > shown { text += "\nand \(named.count - shown) more" }
+        if named.count > 1 || !name(first).utf8.elementsEqual(name(account).utf8) {
+            text += "\nThe new one is for\n\(name(account))"
+        }
+        return (text, "Replace")
+    }
+
+    /// Returns the question about one account to use; `position` counts from 1.
+    static func use(
+        of account: UserEntity,
+        _ position: Int,
+        of count: Int,
+        for operation: RequestedOperation
+    ) -> String {
+        SignInPromptText.consent(
+            to: operation,
+            with: name(account),
+            count > 1 ? " (\(position) of \(count))" : ""
+        )
+    }
+
+    private static func name(_ account: UserEntity) -> String {
+        let name = account.name.isEmpty ? account.displayName : account.name
+        return name.isEmpty ? "an account without a name" : "\(SafeText(quoting: name))"
     }
 }

@@ -17,10 +17,10 @@ struct VaultPrompts: Sendable {
         pinentry = try Pinentry(program: program, title: "Vault for passkeys", timeout: .seconds(120))
     }
 
-    /// Opens a vault with its PIN, for which the user has three attempts.
+    /// Unlocks a vault with its PIN, for which the user has three attempts.
     ///
     /// - Returns: The unlocked vault and the PIN.
-    func open(
+    func unlock(
         _ vault: Vault,
         to purpose: String,
         acceptingRecords: Bool = false

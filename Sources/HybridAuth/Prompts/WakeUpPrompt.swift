@@ -5,6 +5,7 @@ internal import HybridDesktopPortal
 internal import HybridPhoneLinks
 internal import HybridPinentry
 internal import HybridPrimitives
+internal import HybridSession
 
 /// The question about a wake-up: a notification with two actions, or pinentry if no server shows notifications.
 ///
@@ -45,7 +46,7 @@ struct WakeUpPrompt: Sendable {
 
     private func askWithPinentry(_ text: String, _ agree: String, within limit: Duration) async -> WakeUpAnswer {
         do throws(PinentryError) {
-            var pinentry = try Pinentry.forScan(pinentry)
+            var pinentry = try Pinentry.forSignIn(pinentry)
             pinentry.timeout = limit
             switch try await pinentry.confirm(description: text, ok: agree, cancel: "Not now") {
             case .yes: return .approved
@@ -73,6 +74,6 @@ struct WakeUpPrompt: Sendable {
             )
             if (try? await notification.show(on: address)) != nil { return }
         }
-        try? await Pinentry.forScan(pinentry).message(description: "\(summary)\n\n\(text)")
+        try? await Pinentry.forSignIn(pinentry).message(description: "\(summary)\n\n\(text)")
     }
 }

@@ -39,7 +39,7 @@ enum ScanInput: Sendable {
     /// Reads the code and reports progress.
     ///
     /// - Throws: ``CommandFailure``; `CancellationError` if the task is canceled.
-    func offer(_ progress: ScanProgress) async throws -> QROffer {
+    func offer(_ progress: AnswerProgress) async throws -> QROffer {
         switch self {
         case .text(let text): try Self.offer(text)
         case .standardInput: try Self.standardInput()
@@ -121,7 +121,7 @@ extension ScanInput {
         return try offer(code)
     }
 
-    private static func screen(_ progress: ScanProgress) async throws -> QROffer {
+    private static func screen(_ progress: AnswerProgress) async throws -> QROffer {
         let environment = ProcessEnvironment.variables
         let file: ScreenshotFile
         do throws(PortalError) {
@@ -154,7 +154,7 @@ extension ScanInput {
     private static func camera(
         _ device: String,
         _ timeout: Duration,
-        _ progress: ScanProgress
+        _ progress: AnswerProgress
     ) async throws -> QROffer {
         let code: ScannedText
         do throws(CameraCodeScanner.Failure) {

@@ -11,12 +11,13 @@ struct ScanInputOptions: ParsableArguments {
     var url: String?
 
     @Option(
+        name: .customLong("link"),
         help: ArgumentHelp(
             "The text of the code, from a link that was opened. Asks for confirmation first.",
             valueName: "FIDO:/…"
         )
     )
-    var link: String?
+    var openedURL: String?
 
     @Option(
         help: ArgumentHelp("A picture of the code, PNG or JPEG: a photograph, or a whole desktop.", valueName: "file")
@@ -34,8 +35,8 @@ struct ScanInputOptions: ParsableArguments {
     )
     var argument: String?
 
-    /// True if a link started the program.
-    var isLink: Bool { link != nil }
+    /// True if a URL that the user opened started the program.
+    var isOpenedURL: Bool { openedURL != nil }
 
     func validate() throws {
         let isDash = !camera && argument == "-"
@@ -45,7 +46,7 @@ struct ScanInputOptions: ParsableArguments {
         guard !camera || argument == nil || argument?.hasPrefix("/") == true else {
             throw ValidationError("The camera is named by its device, such as \(Camera.defaultDevice).")
         }
-        let given = [url != nil, link != nil, image != nil, camera, screen, isDash].count { $0 }
+        let given = [url != nil, openedURL != nil, image != nil, camera, screen, isDash].count { $0 }
         guard given == 1 else {
             throw ValidationError(
                 "Give the code in one way: --url FIDO:/…, --image FILE, --camera [DEV], --screen, or - for standard input."
@@ -57,7 +58,7 @@ struct ScanInputOptions: ParsableArguments {
     ///
     /// - Parameter cameraTimeout: Time limit for the search with a camera.
     func input(cameraTimeout: Duration) -> ScanInput {
-        if let text = url ?? link { return .text(text) }
+        if let text = url ?? openedURL { return .text(text) }
         if let image { return .image(path: image) }
         if camera { return .camera(device: argument ?? Camera.defaultDevice, timeout: cameraTimeout) }
         return screen ? .screen : .standardInput

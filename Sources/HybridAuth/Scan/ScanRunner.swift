@@ -12,14 +12,14 @@ internal import HybridProgram
 internal import HybridSession
 internal import HybridTPM
 
-/// A scan with its resolved settings, which reads a code and serves the device that shows it.
+/// A scan with its resolved settings, which reads a code and answers the device that shows it.
 struct ScanRunner: Sendable {
-    private let progress: ScanProgress
+    private let progress: AnswerProgress
     private let input: ScanInput
     /// The decision about a link with the other device.
-    private let linking: LinkDecision
-    /// The confirmation that precedes the scan if a link started the program; otherwise `nil`.
-    private let link: LinkConfirmation?
+    private let linking: LinkOfferDecision
+    /// The prompt that precedes the scan if an opened URL started the program; otherwise `nil`.
+    private let openedURLPrompt: OpenedURLPrompt?
     /// The relay to use.
     private let domain: TunnelDomain
     private let network: NetworkConfiguration
@@ -47,7 +47,7 @@ struct ScanRunner: Sendable {
     /// Creates the runner of a command from its settings.
     ///
     /// - Throws: ``CommandFailure`` if a required setting is missing or unusable.
-    init(_ command: Scan, _ settings: Configuration, _ progress: ScanProgress) throws {
+    init(_ command: ScanCommand, _ settings: Configuration, _ progress: AnswerProgress) throws {
         self.progress = progress
         timeout = .seconds(command.timeout)
         input = command.inputs.input(cameraTimeout: timeout)
@@ -62,10 +62,10 @@ struct ScanRunner: Sendable {
             trustedCertificates: try settings.value(AuthSettings.cacert),
             proxies: ProxySettings(environment: ProcessEnvironment.variables)
         )
-        link = try command.inputs.isLink ? LinkConfirmation(pinentry: .forScan(pinentry)) : nil
+        openedURLPrompt = try command.inputs.isOpenedURL ? OpenedURLPrompt(pinentry: .forSignIn(pinentry)) : nil
         guard let domain = try AuthSettings.domain(settings) else { throw Self.noRelay }
         self.domain = domain
-        linking = LinkDecision(
+        linking = LinkOfferDecision(
             label: command.linkAs,
             asks: try settings.value(AuthSettings.askToLink),
             domain: domain,
@@ -76,8 +76,8 @@ struct ScanRunner: Sendable {
         try settings.checkCertificates(AuthSettings.cacert, with: TrustAnchors.check)
     }
 
-    /// Runs the scan; throws an error unless it succeeds.
-    func run() async throws {
+    /// Reads the code and answers the device that shows it; throws an error unless a request succeeds.
+    func scan() async throws {
         let readOffer: @Sendable () async throws -> QROffer = { try await input.offer(progress) }
         let offer = try await input.isSlow ? untilSignal(run: readOffer) : readOffer()
         try check(offer)
@@ -86,10 +86,12 @@ struct ScanRunner: Sendable {
         let token = try tokenFile.map(AuthSettings.token)
         // A signal while the tunnel is closed in order must not make a failure of an answered request.
         try await untilSignal(keepsResult: true) {
-            try await link?.ask(relay: domain.host, age: age)
+            try await openedURLPrompt?.ask(relay: domain.host, age: age)
             // Before any radio or network, because the update follows the handshake at once.
             let newLink = try await linking.newLink(for: offer, progress)
-            try await serve(offer, newLink, token)
+            try await BluetoothRadio.whileOpen(adapter, progress) { radio in
+                try await performCeremony(offer, newLink, token, by: radio)
+            }
         }
     }
 
@@ -109,30 +111,21 @@ struct ScanRunner: Sendable {
         }
     }
 
-    private func serve(_ offer: QROffer, _ newLink: NewLink?, _ token: BearerToken?) async throws {
-        let radio = try await ServedVault.openRadio(adapter, progress)
-        try await withCleanup {
-            await radio.close()
-        } of: {
-            try await serve(offer, newLink, token, by: radio)
-        }
-    }
-
     /// Opens the vault, or creates it, and answers the other device's requests.
-    private func serve(
+    private func performCeremony(
         _ offer: QROffer,
         _ newLink: NewLink?,
         _ token: BearerToken?,
         by radio: BluetoothRadio
     ) async throws {
-        let transport = TransportKind(relay: domain.host)
-        let user = try PinentryUser(
-            pinentry: .forScan(pinentry),
-            transport: transport,
+        let prompts = try SignInPrompts(
+            pinentry: .forSignIn(pinentry),
+            transport: ClientTransport(relay: domain.host),
             age: offer.age(at: WallClock.realtime.now()),
             virtualRadio: radio.isVirtual
         )
-        try await ServedVault(path: vault, tpm: tpm, progress: progress).serve(user, radio, transport) { handlers in
+        let vault = VaultSession(path: vault, tpm: tpm, progress: progress)
+        try await vault.withHandlers(asking: prompts, radio) { handlers in
             try await session(token, by: radio).serve(
                 offer,
                 linking: newLink?.offer,

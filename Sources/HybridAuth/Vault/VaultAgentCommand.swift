@@ -7,7 +7,7 @@ internal import HybridProgram
 internal import HybridVaultAgent
 
 /// `hybrid-auth agent`: holds vault keys for fingerprints.
-struct AgentCommand: AsyncParsableCommand {
+struct VaultAgentCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "agent",
         abstract: "Hold vault keys, and release one for each fingerprint.",
@@ -28,7 +28,7 @@ struct AgentCommand: AsyncParsableCommand {
         var flags = GivenFlags()
         flags.set(AuthSettings.fingerAfterSuspend, fingerAfterSuspend)
         let survivesSuspend = try AuthSettings.resolve(flags).value(AuthSettings.fingerAfterSuspend)
-        let socket = try listener()
+        let socket = try listeningSocket()
         defer { socket.remove() }
         let agent = VaultAgent(survivesSuspend: survivesSuspend, report: report)
         let notifier = ServiceNotifier()
@@ -45,7 +45,7 @@ struct AgentCommand: AsyncParsableCommand {
     }
 
     /// Returns the service manager's socket, or creates one.
-    private func listener() throws -> AgentSocket {
+    private func listeningSocket() throws -> AgentSocket {
         let inherited = try InheritedSockets.take()
         guard inherited.count <= 1 else {
             throw CommandFailure("socket activation: more than one socket", status: .configuration)

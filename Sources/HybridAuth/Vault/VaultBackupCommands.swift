@@ -23,8 +23,8 @@ struct VaultBackupCommand: AsyncParsableCommand {
         guard !file.isEmpty else {
             throw CommandFailure("the backup can't be written: no file is named; name a new one", status: .ioError)
         }
-        try await options.runUnlocked(to: "Write a backup of this vault") { session in
-            let key = try await session.vault.backUp(to: file)
+        try await options.runUnlocked(to: "Write a backup of this vault") { unlocked in
+            let key = try await unlocked.vault.backUp(to: file)
             report("wrote \(file); it opens with the passphrase or recovery code of the vault")
             report("note the digits of its key, which vault restore shows: \(key)")
         }
@@ -69,12 +69,12 @@ struct VaultRestore: AsyncParsableCommand {
     }
 
     private func merge(_ backup: VaultBackup) async throws {
-        try await options.runUnlocked(to: "Merge a backup into this vault", acceptingRecords: true) { session in
-            let vault = session.vault
+        try await options.runUnlocked(to: "Merge a backup into this vault", acceptingRecords: true) { unlocked in
+            let vault = unlocked.vault
             let difference = try await vault.difference(merging: backup)
             if !difference.isEmpty {
                 let question = "Accept this vault as it is together with the backup?"
-                try await session.prompts.confirm("\(question)\n\n\(VaultAccept.summary(difference))", ok: "Accept")
+                try await unlocked.prompts.confirm("\(question)\n\n\(VaultAccept.summary(difference))", ok: "Accept")
             }
             let added = try await vault.merge(backup, expecting: difference)
             if !difference.isEmpty { report("accepted: \(VaultAccept.summary(difference))") }
@@ -99,12 +99,12 @@ struct VaultAccept: AsyncParsableCommand {
     @OptionGroup var options: VaultOptions
 
     func run() async throws {
-        try await options.runUnlocked(to: "Accept this vault as it is", acceptingRecords: true) { session in
-            let difference = try await session.vault.difference()
+        try await options.runUnlocked(to: "Accept this vault as it is", acceptingRecords: true) { unlocked in
+            let difference = try await unlocked.vault.difference()
             guard !difference.isEmpty else { return report("there is nothing to accept; the vault is as it was") }
             let question = "Accept this vault as it is?\n\n\(Self.summary(difference))"
-            try await session.prompts.confirm(question, ok: "Accept")
-            report("accepted: \(Self.summary(try await session.vault.accept(expecting: difference)))")
+            try await unlocked.prompts.confirm(question, ok: "Accept")
+            report("accepted: \(Self.summary(try await unlocked.vault.accept(expecting: difference)))")
         }
     }
 

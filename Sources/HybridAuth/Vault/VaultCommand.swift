@@ -71,7 +71,7 @@ struct VaultOptions: ParsableArguments {
         return try VaultPrompts(program: try AuthSettings.resolve(flags).value(AuthSettings.pinentry))
     }
 
-    /// Opens the vault with its PIN, runs `body`, and locks the vault again; a signal ends the prompts.
+    /// Unlocks the vault with its PIN, runs `body`, and locks the vault again; a signal ends the prompts.
     ///
     /// - Parameters:
     ///   - purpose: The purpose, shown in the PIN prompt.
@@ -82,24 +82,24 @@ struct VaultOptions: ParsableArguments {
         to purpose: String,
         acceptingRecords: Bool = false,
         check: @escaping @Sendable (Vault) throws -> Void = { _ in },
-        _ body: @escaping @Sendable (UnlockedSession) async throws -> Result
+        _ body: @escaping @Sendable (UnlockedVaultContext) async throws -> Result
     ) async throws -> Result {
         try await untilSignal {
             let vault = try location.open()
             try check(vault)
             let prompts = try prompts()
-            let (unlocked, pin) = try await prompts.open(vault, to: purpose, acceptingRecords: acceptingRecords)
+            let (unlocked, pin) = try await prompts.unlock(vault, to: purpose, acceptingRecords: acceptingRecords)
             return try await withCleanup {
                 await unlocked.lock()
             } of: {
-                try await body(UnlockedSession(vault: unlocked, path: vault.path, pin: pin, prompts: prompts))
+                try await body(UnlockedVaultContext(vault: unlocked, path: vault.path, pin: pin, prompts: prompts))
             }
         }
     }
 }
 
 /// An unlocked vault during one command.
-struct UnlockedSession {
+struct UnlockedVaultContext {
     let vault: UnlockedVault
     /// Path of the vault directory, for prompts.
     let path: String

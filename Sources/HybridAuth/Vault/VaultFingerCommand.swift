@@ -43,13 +43,13 @@ struct VaultFingerEnable: AsyncParsableCommand {
         } catch {
             throw CommandFailure(error)
         }
-        try await options.runUnlocked(to: "Allow fingerprints in place of the PIN") { session in
-            guard let id = VaultID(session.vault.id) else { return }
+        try await options.runUnlocked(to: "Allow fingerprints in place of the PIN") { unlocked in
+            guard let id = VaultID(unlocked.vault.id) else { return }
             let isAllowed = try options.location.open().allowsFingerprint
-            try await session.vault.allowFingerprint(enrolled: sensor.fingers)
+            try await unlocked.vault.allowFingerprint(enrolled: sensor.fingers)
             do {
-                guard let (key, fingers) = try await session.vault.keyForFingerprint() else { return }
-                try await agent.hold(key, of: id, isTest: session.vault.isTest, fingers: fingers)
+                guard let (key, fingers) = try await unlocked.vault.keyForFingerprint() else { return }
+                try await agent.hold(key, of: id, isTest: unlocked.vault.isTest, fingers: fingers)
             } catch let failure as FingerprintFailure {
                 // A first enable that cannot work leaves nothing behind.
                 if !isAllowed { try options.location.open().forbidFingerprint() }

@@ -21,9 +21,9 @@ struct VaultAddPassphrase: AsyncParsableCommand {
     var replace = false
 
     func run() async throws {
-        try await options.runUnlocked(to: "Add a passphrase to this vault") { session in
-            let passphrase = try await session.prompts.askNewPassphrase(for: session.path)
-            try await session.vault.addPassphrase(passphrase, replacing: replace)
+        try await options.runUnlocked(to: "Add a passphrase to this vault") { unlocked in
+            let passphrase = try await unlocked.prompts.askNewPassphrase(for: unlocked.path)
+            try await unlocked.vault.addPassphrase(passphrase, replacing: replace)
             report("the passphrase was added, worth about \(passphrase.strength) bits")
             if replace { report(Self.oldCopies) }
         }
@@ -43,10 +43,10 @@ struct VaultRecoveryCode: AsyncParsableCommand {
     var replace = false
 
     func run() async throws {
-        try await options.runUnlocked(to: "Make a recovery code for this vault") { session in
+        try await options.runUnlocked(to: "Make a recovery code for this vault") { unlocked in
             let code = RecoveryCode.random()
-            try await session.prompts.show(code, for: session.path)
-            try await session.vault.addRecoveryCode(code, replacing: replace)
+            try await unlocked.prompts.show(code, for: unlocked.path)
+            try await unlocked.vault.addRecoveryCode(code, replacing: replace)
             report("the recovery code opens the vault from now on")
             if replace { report(VaultAddPassphrase.oldCopies) }
         }
@@ -69,10 +69,10 @@ struct VaultRekey: AsyncParsableCommand {
     @OptionGroup var options: VaultOptions
 
     func run() async throws {
-        try await options.runUnlocked(to: "Give this vault another key") { session in
-            let (vault, prompts) = (session.vault, session.prompts)
+        try await options.runUnlocked(to: "Give this vault another key") { unlocked in
+            let (vault, prompts) = (unlocked.vault, unlocked.prompts)
             let slots = try await vault.portableSlots()
-            let passphrase = slots.passphrases > 0 ? try await prompts.askNewPassphrase(for: session.path) : nil
+            let passphrase = slots.passphrases > 0 ? try await prompts.askNewPassphrase(for: unlocked.path) : nil
             let code = slots.recoveryCodes > 0 ? RecoveryCode.random() : nil
             let opensElsewhere = passphrase != nil || code != nil
             if !opensElsewhere {
@@ -83,8 +83,8 @@ struct VaultRekey: AsyncParsableCommand {
                     ok: "Lock them out"
                 )
             }
-            if let code { try await prompts.show(code, for: session.path) }
-            let new = try await vault.rekey(pin: session.pin, passphrase: passphrase, recoveryCode: code)
+            if let code { try await prompts.show(code, for: unlocked.path) }
+            let new = try await vault.rekey(pin: unlocked.pin, passphrase: passphrase, recoveryCode: code)
             if opensElsewhere {
                 report(
                     "everything is encrypted with a new key; other devices need the new passphrase or recovery code"
@@ -176,8 +176,8 @@ struct VaultChangePIN: AsyncParsableCommand {
                 if usedTPM { report("the TPM does not protect the new PIN; hybrid-auth vault tpm enable changes that") }
             }
         } else {
-            try await options.runUnlocked(to: Self.purpose) { session in
-                try await session.vault.changePIN(to: session.prompts.askNewPIN(for: session.path))
+            try await options.runUnlocked(to: Self.purpose) { unlocked in
+                try await unlocked.vault.changePIN(to: unlocked.prompts.askNewPIN(for: unlocked.path))
                 report(Self.changed)
             }
         }

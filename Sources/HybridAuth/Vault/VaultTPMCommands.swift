@@ -38,8 +38,8 @@ struct VaultTPMEnable: AsyncParsableCommand {
         guard status.opensElsewhere else { throw VaultError.tpmWouldBeOnlySlot }
         // Before the prompt: without a TPM there is nothing to decide.
         let tpm = try await DedicatedThread.run { () throws(TPMError) in try location.tpm.status() }
-        try await options.runUnlocked(to: "Let the TPM protect the PIN of this vault") { session in
-            try await session.vault.enableTPM(pin: session.pin)
+        try await options.runUnlocked(to: "Let the TPM protect the PIN of this vault") { unlocked in
+            try await unlocked.vault.enableTPM(pin: unlocked.pin)
         }
         report("the TPM protects the PIN from now on")
         report("copies of the old PIN slot, as in a backup, can still be guessed until hybrid-auth vault rekey")
@@ -62,8 +62,8 @@ struct VaultTPMDisable: AsyncParsableCommand {
         guard [.tpm, .interrupted].contains(status.pinProtection) else {
             return report("the TPM does not protect the PIN; nothing to do")
         }
-        try await options.runUnlocked(to: "Stop protecting the PIN of this vault with the TPM") { session in
-            try await session.vault.disableTPM(pin: session.pin)
+        try await options.runUnlocked(to: "Stop protecting the PIN of this vault with the TPM") { unlocked in
+            try await unlocked.vault.disableTPM(pin: unlocked.pin)
         }
         report("the PIN works without the TPM from now on; copies of this device's files can be guessed")
     }

@@ -9,10 +9,14 @@ internal import HybridProgram
 internal import HybridSession
 internal import HybridVault
 
-/// The exit status and message of a scan whose session ran to completion, even if its request failed.
-struct ScanOutcome {
+/// The exit status and message of a session that ran to completion, even if its request failed.
+struct AnswerOutcome {
     let authenticator: Authenticator
     let transport: DataChannelKind
+    /// True if a linked computer asked, which shows no code.
+    let isLinked: Bool
+
+    private static let linkedRemedy = "; start again on the computer"
 
     /// The notice for the case that the other device did not confirm the new passkey.
     static let replacementUnconfirmed =
@@ -68,7 +72,8 @@ struct ScanOutcome {
     private func ended(by failure: AuthenticatorFailure) -> any Error {
         let cause = failure.underlying as? VaultError
         let status = failure.ctapStatus == .keyStoreFull ? cause?.status : cause?.statusWhenOpening
-        let error = CommandFailure(failure.sentence, code: failure.code, status: status ?? failure.status)
+        let sentence = isLinked && failure.needsNewCode ? failure.message + Self.linkedRemedy : failure.sentence
+        let error = CommandFailure(sentence, code: failure.code, status: status ?? failure.status)
         return [.declined, .noPasskey, .alreadyRegistered, .signedDataMissing].contains(failure)
             ? AlreadyShownFailure(error) : error
     }
@@ -110,6 +115,7 @@ struct ScanOutcome {
     private func remedy(_ reason: ChannelCloseReason) -> String {
         switch reason {
         case .peerClosed: ""
+        case _ where isLinked: Self.linkedRemedy
         case .connectionLost where transport == .l2cap: "; go nearer, and scan a new code"
         case .connectionLost: "; check the network, and scan a new code"
         case .timedOut, .goneAway, .closed, .protocolViolation: "; scan a new code"

@@ -10,8 +10,9 @@ internal import HybridProgram
 internal import HybridRelayCheck
 
 /// `hybrid-auth setup`: chooses the relay, checks it, and saves it.
-struct Setup: AsyncParsableCommand {
+struct SetupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "setup",
         abstract: "Choose a relay, check it, and save it.",
         discussion: """
             Asks on the terminal; with --tunnel-domain, as in scripts, asks nothing. Saves the settings to auth.env in \

@@ -12,7 +12,7 @@ internal import HybridProgram
 internal import HybridVault
 
 /// The command `hybrid-auth doctor`, which checks the requirements of `scan` and `listen` on this computer.
-struct Doctor: AsyncParsableCommand {
+struct AuthDoctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
         abstract: "Look for what would keep this device from signing in elsewhere.",

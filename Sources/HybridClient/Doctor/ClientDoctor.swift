@@ -10,7 +10,7 @@ internal import HybridNetwork
 internal import HybridPrimitives
 
 /// The command `hybrid-client doctor`, which checks the requirements of a ceremony on this computer.
-struct Doctor: AsyncParsableCommand {
+struct ClientDoctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
         abstract: "Look for what would keep a phone from signing in here.",

@@ -5,16 +5,15 @@ internal import Glibc
 internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridPhoneLinks
-internal import HybridPinentry
 internal import HybridPrimitives
 internal import HybridProgram
 internal import HybridSession
 
-/// The user's decision about a link with the device whose code was scanned.
+/// The decision to offer a link to the device whose code was scanned.
 ///
 /// A link is created only if the user names the computer on the command line, or agrees in a prompt. Either happens
 /// before the connection, so that a relay cannot learn the decision from the time of the update.
-struct LinkDecision: Sendable {
+struct LinkOfferDecision: Sendable {
     /// The label from the command line, which is the user's agreement.
     let label: String?
     /// True if the user is asked without a label.
@@ -29,7 +28,7 @@ struct LinkDecision: Sendable {
     /// Returns the link to offer; `nil` if the other device supports none, or the user wants none.
     ///
     /// - Throws: ``CommandFailure`` if the user named the computer and no link can be created.
-    func newLink(for offer: QROffer, _ progress: ScanProgress) async throws -> NewLink? {
+    func newLink(for offer: QROffer, _ progress: AnswerProgress) async throws -> NewLink? {
         guard offer.supportsLinking == true else {
             if label != nil { progress.notify("link-not-offered", "the other device does not offer a link") }
             return nil
@@ -51,7 +50,7 @@ struct LinkDecision: Sendable {
             progress.notify("link-not-possible", error.sentence)
             return nil
         }
-        guard try await ask() else { return nil }
+        guard try await LinkOfferPrompt(pinentry: pinentry).ask(relay: domain.host) else { return nil }
         let label = "Computer of \(LocalTime.text(WallClock.realtime.now()))"
         return try newLink(label, store, progress)
     }
@@ -60,7 +59,7 @@ struct LinkDecision: Sendable {
     private func newLink(
         _ label: String,
         _ store: PhoneLinkStore,
-        _ progress: ScanProgress
+        _ progress: AnswerProgress
     ) throws(CommandFailure) -> NewLink {
         var push: PushRegistration?
         if usesPush {
@@ -76,25 +75,6 @@ struct LinkDecision: Sendable {
             }
         }
         return try NewLink(label: label, domain: domain, push: push, store: store)
-    }
-
-    private func ask() async throws -> Bool {
-        do throws(PinentryError) {
-            let answer = try await Pinentry.forScan(pinentry).confirm(
-                description: "Link this device with the computer that shows the code?\n\nThe computer can then ask "
-                    + "this device again without a code, through the relay \(domain.host). Each request still needs a "
-                    + "tap, the PIN and Bluetooth.\n\nLink only a computer of your own.",
-                ok: "Link",
-                cancel: "Don't link"
-            )
-            return answer == .yes
-        } catch {
-            switch error {
-            case .timedOut, .cancelled: return false
-            case .interrupted: throw await PromptInterruption.propagate()
-            default: throw error
-            }
-        }
     }
 }
 
@@ -122,7 +102,7 @@ struct NewLink: Sendable {
     }
 
     /// Stores the link, in place of an earlier one with this label, and reports that.
-    func save(_ progress: ScanProgress) {
+    func save(_ progress: AnswerProgress) {
         let now = WallClock.realtime.now()
         do throws(CommandFailure) {
             guard let record = PhoneLinkRecord(offer.link, label: label, created: now, push: push) else { return }

@@ -7,8 +7,8 @@ internal import HybridDataChannel
 internal import HybridNetwork
 internal import HybridSession
 
-/// The progress of a scan on standard error: plain lines, since pinentry may use the same terminal, or JSON.
-struct ScanProgress: Sendable {
+/// The progress of an answer on standard error: plain lines, since pinentry may use the same terminal, or JSON.
+struct AnswerProgress: Sendable {
     let report: ProgressReport
 
     init(json: Bool) {

@@ -11,57 +11,54 @@ internal import HybridTPM
 internal import HybridVault
 
 /// The vault during a session with another device, whose requests its passkeys answer.
-struct ServedVault: Sendable {
+struct VaultSession: Sendable {
     /// The vault's directory; `nil` for the default.
     let path: String?
     /// The TPM that may protect the PIN.
     let tpm: TPMDevice
-    let progress: ScanProgress
+    let progress: AnswerProgress
 
-    /// Opens the radio and reports if it is virtual.
-    static func openRadio(_ adapter: AdapterName?, _ progress: ScanProgress) async throws -> BluetoothRadio {
-        let radio = try await BluetoothRadio.open(adapter: adapter, for: .advertiser)
-        if radio.isVirtual { progress.notify("virtual-radio", "VIRTUAL RADIO: no proximity proof") }
-        if let unverified = radio.unverifiedBus { progress.notify("unverified-bus", unverified) }
-        return radio
-    }
-
-    /// Opens the vault, or creates it, and runs a session; throws unless a request succeeds.
-    func serve(
-        _ user: PinentryUser,
+    /// Opens the vault, or creates it, and calls `body` with the handlers of a session.
+    ///
+    /// - Throws: The cause, unless a request succeeds.
+    func withHandlers(
+        asking prompts: SignInPrompts,
         _ radio: BluetoothRadio,
-        _ transport: TransportKind,
-        _ session: (AuthenticatorSession.Handlers) async throws -> AuthenticatorOutcome
+        _ body: (AuthenticatorSession.Handlers) async throws -> AuthenticatorOutcome
     ) async throws {
         let location = try VaultLocation(path: path, tpm: tpm)
-        let vault = try await Vault.openOrCreate(at: location, under: radio, asking: user, progress)
-        let fingerprint = FingerprintOffer(vault, progress)
-        var user = user
-        user.fingerprint = fingerprint
+        let vault = try await Vault.openOrCreate(at: location, under: radio, asking: prompts, progress)
+        let fingerprint = FingerprintPrompt(vault, progress)
+        var prompts = prompts
+        prompts.fingerprint = fingerprint
         let store = ReportingVault(vault: vault, fingerprint: fingerprint, progress: progress)
-        let authenticator = Authenticator(store: store, user: user)
+        let authenticator = Authenticator(store: store, user: prompts)
         let outcome = try await withCleanup {
             await fingerprint?.finish()
             // The outcome of the last request belongs in the history, no matter how the session ended.
             await authenticator.sessionEnded()
             if await authenticator.keptReplaced {
-                progress.notify("old-passkey-stays", ScanOutcome.replacementUnconfirmed)
+                progress.notify("old-passkey-stays", AnswerOutcome.replacementUnconfirmed)
             }
             if let failure = await authenticator.recordingFailure {
-                progress.notify("passkey-not-recorded", ScanOutcome.notRecorded(failure))
+                progress.notify("passkey-not-recorded", AnswerOutcome.notRecorded(failure))
             }
             if let failure = await authenticator.historyFailure {
-                progress.notify("history-not-written", ScanOutcome.historyNotWritten(failure))
+                progress.notify("history-not-written", AnswerOutcome.historyNotWritten(failure))
             }
         } of: {
-            try await session(handlers(authenticator, transport))
+            try await body(handlers(authenticator, prompts.transport))
         }
-        try await ScanOutcome(authenticator: authenticator, transport: transport.kind).check(outcome)
+        try await AnswerOutcome(
+            authenticator: authenticator,
+            transport: prompts.transport.kind,
+            isLinked: prompts.computer != nil
+        ).check(outcome)
     }
 
     private func handlers(
         _ authenticator: Authenticator,
-        _ transport: TransportKind
+        _ transport: ClientTransport
     ) -> AuthenticatorSession.Handlers {
         AuthenticatorSession.Handlers(
             events: { event in
@@ -74,7 +71,7 @@ struct ServedVault: Sendable {
                 do throws(StoreFailure) {
                     try await authenticator.responseDelivered()
                 } catch {
-                    progress.notify("old-passkey-stays", ScanOutcome.notDeleted(error))
+                    progress.notify("old-passkey-stays", AnswerOutcome.notDeleted(error))
                 }
             }
         )
@@ -84,8 +81,8 @@ struct ServedVault: Sendable {
 /// A vault that reports the files it ignores when it is unlocked.
 private struct ReportingVault: CredentialStore {
     let vault: Vault
-    let fingerprint: FingerprintOffer?
-    let progress: ScanProgress
+    let fingerprint: FingerprintPrompt?
+    let progress: AnswerProgress
 
     func unlock(with pin: PIN) async throws(UnlockFailure) -> any UnlockedCredentialStore {
         let unlocked = try await vault.unlockVault(with: pin)
@@ -105,6 +102,24 @@ private struct ReportingVault: CredentialStore {
     }
 }
 
+extension BluetoothRadio {
+    /// Opens the radio for a session, reports if it is virtual, calls `body`, and closes the radio.
+    static func whileOpen(
+        _ adapter: AdapterName?,
+        _ progress: AnswerProgress,
+        _ body: (BluetoothRadio) async throws -> Void
+    ) async throws {
+        let radio = try await open(adapter: adapter, for: .advertiser)
+        if radio.isVirtual { progress.notify("virtual-radio", "VIRTUAL RADIO: no proximity proof") }
+        if let unverified = radio.unverifiedBus { progress.notify("unverified-bus", unverified) }
+        try await withCleanup {
+            await radio.close()
+        } of: {
+            try await body(radio)
+        }
+    }
+}
+
 extension Vault {
     /// Opens the vault for a session.
     ///
@@ -112,8 +127,8 @@ extension Vault {
     static func openOrCreate(
         at location: VaultLocation,
         under radio: BluetoothRadio,
-        asking user: PinentryUser,
-        _ progress: ScanProgress
+        asking prompts: SignInPrompts,
+        _ progress: AnswerProgress
     ) async throws -> Vault {
         do throws(VaultError) {
             return try open(at: location, virtualRadio: radio.isVirtual)
@@ -125,7 +140,7 @@ extension Vault {
                     status: .notPermitted
                 )
             }
-            let pin = try await user.askNewPIN(forVaultAt: location.directory)
+            let pin = try await prompts.askNewPIN(forVaultAt: location.directory)
             let vault = try await create(at: location, pin: pin, isTest: radio.isVirtual)
             progress.notify(
                 "vault-made",

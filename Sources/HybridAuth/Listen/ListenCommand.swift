@@ -8,8 +8,9 @@ internal import HybridPrimitives
 internal import HybridProgram
 
 /// `hybrid-auth listen`: waits for requests of linked computers.
-struct Listen: AsyncParsableCommand {
+struct ListenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "listen",
         abstract: "Wait for requests of linked computers.",
         discussion: """
             Keeps a connection to the relay for each linked computer. A request appears as a notification. Bluetooth \

@@ -7,8 +7,9 @@ internal import HybridPrimitives
 internal import HybridProgram
 
 /// `hybrid-auth scan`: answers one QR code.
-struct Scan: AsyncParsableCommand {
+struct ScanCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "scan",
         abstract: "Answer a sign-in code that another device shows.",
         discussion: """
             Reads the text of the QR code, proves over Bluetooth that this device is near, asks for the PIN and for \
@@ -69,22 +70,22 @@ struct Scan: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let progress = ScanProgress(json: json)
+        let progress = AnswerProgress(json: json)
         var pinentry = pinentry
         let failure: CommandFailure
         do {
             let settings = try AuthSettings.resolve(flags)
             pinentry = try settings.value(AuthSettings.pinentry)
-            try await ScanRunner(self, settings, progress).run()
+            try await ScanRunner(self, settings, progress).scan()
             progress.report.end(ProgressState("done", "done"))
             return
         } catch let shown as AlreadyShownFailure {
             failure = shown.failure
         } catch let error as any ExplainedFailure {
             failure = CommandFailure(error)
-            // A user who opened a link does not see standard error.
-            if inputs.isLink, failure.status != .interrupted {
-                await (try? LinkConfirmation(pinentry: .forScan(pinentry)))?.show(failure)
+            // A user who opened a URL does not see standard error.
+            if inputs.isOpenedURL, failure.status != .interrupted {
+                await (try? OpenedURLPrompt(pinentry: .forSignIn(pinentry)))?.show(failure)
             }
         }
         progress.report.end(failure)

@@ -5,17 +5,17 @@ public import HybridCTAP
 internal import HybridCaBLE
 internal import HybridPrimitives
 
-/// The willingness of a client to be linked with the phone that scans its code.
+/// The terms on which a client accepts the offer of a link from the phone that scans its code.
 ///
 /// A phone is offered to the user only if it can use a passkey that is known on this computer. Otherwise, the phone of an
 /// unauthenticated peer that answers a visible code could become permanent.
-public struct LinkAcceptance: Sendable {
+public struct LinkOfferPolicy: Sendable {
     /// Time to wait for the phone's update after its response.
     public let updateTimeout: Duration
     /// Returns true if a credential outside the allow list is known on this computer.
     let isRemembered: @Sendable (CredentialID) -> Bool
 
-    /// Creates the willingness.
+    /// Creates the terms.
     ///
     /// - Parameters:
     ///   - updateTimeout: Time to wait for the phone's update after its response: 10 seconds in a command, 3 minutes in
