@@ -79,13 +79,13 @@ package final class SecurityKeyServer: Sendable {
         self.retry = retry
         self.report = report
         self.inbox = inbox
-        let surroundings = KeyWindow.Surroundings(
+        let dependencies = SecurityKeyWindow.Dependencies(
             launcher: launcher,
             journal: state.journal,
             seconds: seconds,
             report: report
         )
-        makeLoop = { [key, state] in SecurityKeyLoop(key, state, clock, surroundings, inbox) }
+        makeLoop = { [key, state] in SecurityKeyLoop(key, state, clock, dependencies, inbox) }
     }
 
     /// Ends ``serve()``.

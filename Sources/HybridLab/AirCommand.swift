@@ -6,7 +6,7 @@ internal import HybridProgram
 internal import HybridVirtualBlueZ
 
 /// The command `hybrid-lab air`, which runs a program with a virtual Bluetooth radio instead of the system's.
-struct Air: AsyncParsableCommand {
+struct AirCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "air",
         abstract: "Run a command on a private bus with a virtual Bluetooth service.",

@@ -7,13 +7,13 @@ internal import HybridSSHAgent
 internal import HybridThreads
 
 /// A connection of a client to the agent, served by one thread.
-final class AgentClient {
+final class AgentConnectionHandler {
     /// Time for a client to read an answer.
     private static let sendTimeout = 10
 
     private let socket: CInt
     private let client: PeerCredentials
-    private let keys: KeyRing
+    private let keys: SSHKeyRing
     private let signing: SigningService
     private let refused: @Sendable (String) -> Void
     private var connection: AgentConnection
@@ -37,7 +37,7 @@ final class AgentClient {
     init?(
         _ socket: CInt,
         _ client: PeerCredentials,
-        _ keys: KeyRing,
+        _ keys: SSHKeyRing,
         _ signing: SigningService,
         _ upstream: String?,
         isRestricted: Bool,

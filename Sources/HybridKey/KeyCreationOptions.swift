@@ -10,7 +10,7 @@ internal import HybridPrimitives
 internal import HybridProgram
 
 /// The options of commands that create a passkey on a phone.
-struct CreationOptions: ParsableArguments {
+struct KeyCreationOptions: ParsableArguments {
     @Flag(help: "Show the code in a window or on a page in the browser, not on the terminal.")
     var open = false
 
@@ -45,7 +45,8 @@ extension Journal {
             switch outcome {
             case .answered: "created"
             case .cancelled: "cancelled"
-            case .failed(let status): status == .notPermitted ? "declined" : "failed: \(status.name)"
+            case .refused(_, let status), .failed(let status):
+                status == .notPermitted ? "declined" : "failed: \(status.name)"
             }
         try append(
             JournalEntry(

@@ -3,7 +3,7 @@
 internal import Glibc
 
 /// Locks of flock(2), which end with their descriptor.
-package enum FileLock {
+package enum AdvisoryLock {
     /// Time for another holder to release a lock; each holds it only for a few system calls.
     package static let patience = Duration.seconds(5)
 

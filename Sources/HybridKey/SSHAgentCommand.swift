@@ -10,7 +10,7 @@ internal import HybridProgram
 internal import HybridThreads
 
 /// The command `hybrid-key agent`, an SSH agent in the foreground.
-struct AgentCommand: ParsableCommand {
+struct SSHAgentCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "agent",
         abstract: "Offer the phone's SSH keys on a socket, for IdentityAgent in ~/.ssh/config.",
@@ -130,7 +130,7 @@ private struct RunningAgent {
         let settings = try KeySettings.resolve(flags)
         upstream = try settings.value(KeySettings.upstream)
         let folder = try KeySettings.stateFolder()
-        let keys = try KeyRing(KeyStore(in: folder), report: HybridKey.report)
+        let keys = try SSHKeyRing(KeyStore(in: folder), report: HybridKey.report)
         let signer = SSHSigner(
             keys: keys,
             launcher: try options.launcher(settings, usesTerminal: usesTerminal),

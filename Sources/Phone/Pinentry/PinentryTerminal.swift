@@ -3,7 +3,7 @@
 private import Glibc
 
 /// The terminal that a pinentry program uses if there is no display.
-struct Terminal {
+struct PinentryTerminal {
     /// Path of the terminal, for `OPTION ttyname`.
     let name: String?
     /// Kind of the terminal, for `OPTION ttytype`.

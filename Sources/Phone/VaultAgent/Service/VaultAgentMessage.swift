@@ -43,7 +43,7 @@ package struct VaultAgentStatus: Hashable, Sendable {
 }
 
 /// The frames of the agent's protocol: length (2, big-endian) ‖ type (1) ‖ body; the length counts type and body.
-enum AgentFrame {
+enum VaultAgentFrame {
     /// Length of the length field in bytes.
     static let headerLength = 2
     /// Maximum length of type and body in bytes.
@@ -57,7 +57,7 @@ enum AgentFrame {
 }
 
 /// A request of a client; each connection carries one.
-enum AgentRequest: Sendable {
+enum VaultAgentRequest: Sendable {
     /// Holds the key of a vault.
     case hold(VaultID, LockedMemory, isTest: Bool, fingers: [String])
     /// Releases the key of a vault after a match of a finger.
@@ -79,7 +79,7 @@ enum AgentRequest: Sendable {
     ///
     /// - Throws: ``FingerprintFailure/malformed``, or ``FingerprintFailure/memoryNotLocked`` if the key has no memory.
     init(_ bytes: UnsafeRawBufferPointer) throws(FingerprintFailure) {
-        guard bytes.count <= AgentFrame.maximumLength, let kind = bytes.first.flatMap(Kind.init(rawValue:)) else {
+        guard bytes.count <= VaultAgentFrame.maximumLength, let kind = bytes.first.flatMap(Kind.init(rawValue:)) else {
             throw .malformed
         }
         var rest = bytes.dropFirst()
@@ -115,7 +115,7 @@ enum AgentRequest: Sendable {
 
     /// Returns the frame of a request without a secret.
     static func frame(_ kind: Kind, _ vault: VaultID? = nil) -> SecretBytes {
-        AgentFrame.frame(kind.rawValue, vault?.bytes ?? []).withUnsafeBytes { SecretBytes(copying: $0) }
+        VaultAgentFrame.frame(kind.rawValue, vault?.bytes ?? []).withUnsafeBytes { SecretBytes(copying: $0) }
     }
 
     /// Returns the frame of a request that holds a key.
@@ -135,9 +135,9 @@ enum AgentRequest: Sendable {
         let tail = [UInt8(truncatingIfNeeded: fingers.count)] + names
         let front = vault.bytes + [isTest ? 1 : 0]
         let blank = [UInt8](repeating: 0, count: StoreKey.length)
-        let frame = AgentFrame.frame(Kind.hold.rawValue, front + blank + tail)
+        let frame = VaultAgentFrame.frame(Kind.hold.rawValue, front + blank + tail)
         let bytes = frame.withUnsafeBytes { SecretBytes(copying: $0) }
-        let start = AgentFrame.headerLength + 1 + front.count
+        let start = VaultAgentFrame.headerLength + 1 + front.count
         UnsafeMutableRawBufferPointer(rebasing: bytes.memory[start..<(start + StoreKey.length)])
             .copyMemory(from: UnsafeRawBufferPointer(rebasing: key.prefix(StoreKey.length)))
         return bytes
@@ -145,7 +145,7 @@ enum AgentRequest: Sendable {
 }
 
 /// A message of the agent; progress may precede the last one.
-enum AgentReply: Sendable {
+enum VaultAgentReply: Sendable {
     /// Success without a value.
     case done
     /// The vault key.
@@ -167,7 +167,7 @@ enum AgentReply: Sendable {
 
     /// Parses type and body; `nil` if they are malformed.
     init?(_ bytes: UnsafeRawBufferPointer) {
-        guard bytes.count <= AgentFrame.maximumLength, let kind = bytes.first.flatMap(Kind.init(rawValue:)) else {
+        guard bytes.count <= VaultAgentFrame.maximumLength, let kind = bytes.first.flatMap(Kind.init(rawValue:)) else {
             return nil
         }
         let body = UnsafeRawBufferPointer(rebasing: bytes.dropFirst())
@@ -204,7 +204,7 @@ enum AgentReply: Sendable {
     /// The frame, which may contain a key.
     var frame: SecretBytes {
         func plain(_ kind: Kind, _ body: [UInt8] = []) -> SecretBytes {
-            AgentFrame.frame(kind.rawValue, body).withUnsafeBytes { SecretBytes(copying: $0) }
+            VaultAgentFrame.frame(kind.rawValue, body).withUnsafeBytes { SecretBytes(copying: $0) }
         }
         switch self {
         case .done: return plain(.done)
@@ -218,7 +218,7 @@ enum AgentReply: Sendable {
             return plain(.status, [UInt8(clamping: status.misses), UInt8(held.count)] + entries)
         case .key(let key):
             let frame = plain(.key, [UInt8](repeating: 0, count: StoreKey.length))
-            let body = UnsafeMutableRawBufferPointer(rebasing: frame.memory[(AgentFrame.headerLength + 1)...])
+            let body = UnsafeMutableRawBufferPointer(rebasing: frame.memory[(VaultAgentFrame.headerLength + 1)...])
             key.withUnsafeBytes { body.copyMemory(from: $0) }
             return frame
         }

@@ -7,7 +7,7 @@ internal import HybridThreads
 /// Frames on a connected socket; its methods block, except those that are asynchronous.
 ///
 /// Every wait ends at a deadline or with ``Waker/wake()``.
-struct AgentStream: Sendable {
+struct VaultAgentStream: Sendable {
     let descriptor: CInt
     let waker: Waker
 
@@ -16,9 +16,9 @@ struct AgentStream: Sendable {
     /// - Throws: ``FingerprintFailure/malformed`` for a length out of range; ``FingerprintFailure/cancelled`` at the end
     ///   of the connection, at the deadline, or when woken.
     func read(before deadline: ContinuousClock.Instant) throws(FingerprintFailure) -> SecretBytes {
-        let header = try read(AgentFrame.headerLength, before: deadline)
+        let header = try read(VaultAgentFrame.headerLength, before: deadline)
         let length = Int(header.memory[0]) << 8 | Int(header.memory[1])
-        guard (1...AgentFrame.maximumLength).contains(length) else { throw .malformed }
+        guard (1...VaultAgentFrame.maximumLength).contains(length) else { throw .malformed }
         return try read(length, before: deadline)
     }
 

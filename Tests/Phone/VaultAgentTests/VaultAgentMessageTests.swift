@@ -7,7 +7,7 @@ import Testing
 @testable import HybridVaultAgent
 
 @Suite("The messages of the vault agent")
-struct AgentMessageTests {
+struct VaultAgentMessageTests {
     private let vault: VaultID
     private let key: StoreKey
 
@@ -24,12 +24,12 @@ struct AgentMessageTests {
     }
 
     private func hold(_ fingers: [String]) -> [UInt8] {
-        let frame = key.withUnsafeBytes { AgentRequest.holdFrame(vault, key: $0, isTest: true, fingers: fingers) }
+        let frame = key.withUnsafeBytes { VaultAgentRequest.holdFrame(vault, key: $0, isTest: true, fingers: fingers) }
         return message(frame)
     }
 
-    private func request(_ bytes: [UInt8]) throws -> AgentRequest {
-        try bytes.withUnsafeBytes { bytes in try AgentRequest(bytes) }
+    private func request(_ bytes: [UInt8]) throws -> VaultAgentRequest {
+        try bytes.withUnsafeBytes { bytes in try VaultAgentRequest(bytes) }
     }
 
     @Test("A key and the fingers survive a round trip")
@@ -41,7 +41,7 @@ struct AgentMessageTests {
         }
         #expect(id == vault && isTest && fingers == ["left-thumb", "right-thumb"])
         #expect(held.withUnsafeBytes { Array($0) } == Array(UInt8(100)..<132))
-        guard case .release(vault) = try request(message(AgentRequest.frame(.release, vault))) else {
+        guard case .release(vault) = try request(message(VaultAgentRequest.frame(.release, vault))) else {
             Issue.record("another request")
             return
         }
@@ -49,7 +49,7 @@ struct AgentMessageTests {
 
     @Test("Truncated and extended requests are refused")
     func truncated() throws {
-        for bytes in [hold(["left-thumb"]), message(AgentRequest.frame(.forget, vault))] {
+        for bytes in [hold(["left-thumb"]), message(VaultAgentRequest.frame(.forget, vault))] {
             for length in 0..<bytes.count {
                 #expect(throws: FingerprintFailure.malformed) { try request(Array(bytes.prefix(length))) }
             }
@@ -68,17 +68,17 @@ struct AgentMessageTests {
     @Test("Replies survive a round trip, and damaged ones are refused")
     func replies() throws {
         let status = VaultAgentStatus(held: [HeldVault(vault: vault, secondsLeft: 43_199)], misses: 2)
-        let replies: [AgentReply] = [
+        let replies: [VaultAgentReply] = [
             .done, .key(key), .progress(.waiting), .progress(.miss), .status(status), .failed(.suspended),
         ]
         for reply in replies {
             let bytes = message(reply.frame)
-            let read = try #require(bytes.withUnsafeBytes { AgentReply($0) })
+            let read = try #require(bytes.withUnsafeBytes { VaultAgentReply($0) })
             #expect(message(read.frame) == bytes)
             for length in 0..<bytes.count {
-                #expect(Array(bytes.prefix(length)).withUnsafeBytes { AgentReply($0) } == nil)
+                #expect(Array(bytes.prefix(length)).withUnsafeBytes { VaultAgentReply($0) } == nil)
             }
-            #expect((bytes + [0]).withUnsafeBytes { AgentReply($0) } == nil)
+            #expect((bytes + [0]).withUnsafeBytes { VaultAgentReply($0) } == nil)
         }
     }
 }

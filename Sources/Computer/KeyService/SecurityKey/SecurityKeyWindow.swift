@@ -9,7 +9,7 @@ internal import HybridSecurityKey
 internal import HybridThreads
 
 /// A window of the security key, on a thread of its own from its opening until its request has been answered.
-final class KeyWindow: Sendable {
+final class SecurityKeyWindow: Sendable {
     /// The purpose of a window.
     enum Content: Sendable {
         /// The user selects this key.
@@ -27,7 +27,7 @@ final class KeyWindow: Sendable {
     }
 
     /// The programs and files that windows need.
-    struct Surroundings: Sendable {
+    struct Dependencies: Sendable {
         let launcher: CeremonyLauncher
         let journal: Journal
         /// The time limit in seconds for finding a phone, and again for its user.
@@ -39,7 +39,7 @@ final class KeyWindow: Sendable {
     /// The name of the window.
     let id: WindowID
     private let content: Content
-    private let surroundings: Surroundings
+    private let dependencies: Dependencies
     private let notify: @Sendable (WindowID, Event) -> Void
     private let cancellation: Cancellation
     /// The status that the client has received.
@@ -50,18 +50,18 @@ final class KeyWindow: Sendable {
     /// - Parameters:
     ///   - id: The name of the window.
     ///   - content: The purpose.
-    ///   - surroundings: The programs and files.
+    ///   - dependencies: The programs and files.
     ///   - notify: Receives the events of the window, on its thread.
     init?(
         _ id: WindowID,
         _ content: Content,
-        _ surroundings: Surroundings,
+        _ dependencies: Dependencies,
         notify: @escaping @Sendable (WindowID, Event) -> Void
     ) {
         guard let cancellation = Cancellation() else { return nil }
         self.id = id
         self.content = content
-        self.surroundings = surroundings
+        self.dependencies = dependencies
         self.notify = notify
         self.cancellation = cancellation
         guard DedicatedThread.start({ [self] in run() }) else { return nil }
@@ -94,11 +94,11 @@ final class KeyWindow: Sendable {
         while poll(&polled, 1, -1) < 0, errno == EINTR {}
     }
 
-    private var limit: Duration { .seconds(surroundings.seconds) }
+    private var limit: Duration { .seconds(dependencies.seconds) }
 
     private func open(_ event: String) -> CeremonyWindow? {
-        let window = surroundings.launcher.open(event: event)
-        if window == nil { surroundings.report("the prompt can't be started; see hybrid-key status") }
+        let window = dependencies.launcher.open(event: event)
+        if window == nil { dependencies.report("the prompt can't be started; see hybrid-key status") }
         return window
     }
 
@@ -119,7 +119,7 @@ final class KeyWindow: Sendable {
     /// A key that is not touched does not answer. The same applies if the user can't be asked.
     private func decision(in window: CeremonyWindow) -> PromptProcess.Decision {
         if let prompt = window.prompt { return prompt.decision(unless: cancellation, within: limit) }
-        surroundings.report("the user can't be asked whether to use the phone; install hybrid-prompt")
+        dependencies.report("the user can't be asked whether to use the phone; install hybrid-prompt")
         return .timedOut
     }
 
@@ -144,8 +144,8 @@ final class KeyWindow: Sendable {
                 return nil
             }
         }
-        let result = surroundings.launcher.perform(
-            CeremonyRequest(command, purpose: description.text, seconds: surroundings.seconds),
+        let result = dependencies.launcher.perform(
+            CeremonyRequest(command, purpose: description.text, seconds: dependencies.seconds),
             in: window,
             cancellation: cancellation
         )
@@ -153,7 +153,7 @@ final class KeyWindow: Sendable {
         case .answered(let bytes):
             let response = try? CTAPResponse(parsing: bytes)
             post(.phone(response.map(PhoneResult.responded) ?? .failed))
-            surroundings.launcher.leave(window)
+            dependencies.launcher.leave(window)
             return nil
         case .refused(let status, _):
             post(.phone(.responded(.failure(status))))
@@ -177,7 +177,7 @@ final class KeyWindow: Sendable {
         if ending.withLock({ $0 }) == .keepaliveCancel {
             window.prompt?.end()
         } else {
-            surroundings.launcher.leave(window)
+            dependencies.launcher.leave(window)
         }
     }
 
@@ -200,9 +200,9 @@ final class KeyWindow: Sendable {
             result: result
         )
         do throws(CommandFailure) {
-            try surroundings.journal.append(entry)
+            try dependencies.journal.append(entry)
         } catch {
-            surroundings.report(error.sentence)
+            dependencies.report(error.sentence)
         }
     }
 }

@@ -6,7 +6,7 @@ internal import HybridSSHAgent
 internal import HybridThreads
 
 /// The keys and the lock of a running agent, which follow the key store.
-package final class KeyRing: Sendable {
+package final class SSHKeyRing: Sendable {
     private struct State {
         var agent = AgentState(keys: [])
         var keys: [StoredKey] = []

@@ -6,7 +6,7 @@ internal import HybridPrimitives
 internal import HybridProgram
 
 /// The file of `up --env-file`, which exists as long as the lab environment is running.
-struct EnvironmentFile {
+struct LabEnvironmentFile {
     private let path: String
     /// The descriptor of the file, which stays open so that no other file can get the same inode number.
     private let descriptor: Int32
