@@ -87,8 +87,6 @@ struct SecurityKeyLoop {
             case .askPresence(let id): open(id, .selection)
             case .askPhone(let id, let request, let afterConfirmation):
                 open(id, .phone(request, afterConfirmation: afterConfirmation))
-            // The process of the ceremony has shown the reason.
-            case .showExcluded: break
             case .closeWindow(let id, let status):
                 if window?.id == id {
                     window?.close(status)

@@ -196,7 +196,7 @@ package final class VaultAgent: Sendable {
     ) async throws(FingerprintFailure) -> LockedMemory {
         // The cause that needs the PIN is reported even if there is no sensor.
         try custody.withLock { custody throws(FingerprintFailure) in
-            custody.end(try custody.begin(vault, isSystemBus: true, at: now()))
+            try custody.checkAvailability(of: vault, at: now())
         }
         return try await FingerprintSensor.open(on: bus) { sensor throws(FingerprintFailure) in
             let permit = try custody.withLock { custody throws(FingerprintFailure) in
