@@ -4,8 +4,8 @@ internal import Glibc
 
 /// The parts of the system that the virtual security key needs, as found on this computer.
 package struct SecurityKeyInspection: Sendable {
-    /// The path of the helper's socket.
-    package static let helperPath = DeviceHelper.defaultPath
+    /// The path of the socket of hybrid-uhid, the helper that creates virtual devices.
+    package static let helperPath = "/run/hybrid-uhid/socket"
 
     /// True if the kernel can create virtual devices.
     package let hasModule: Bool
