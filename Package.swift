@@ -201,8 +201,8 @@ let programs: [Target] = [
             coreMetrics, argumentParser,
         ]
     ),
-    program("HybridClient", ["HybridDoctor", "HybridClientCeremony", "HybridKeyService", argumentParser]),
-    program("HybridKey", ["HybridClientCeremony", "HybridKeyService", argumentParser]),
+    program("HybridClient", ["HybridDoctor", "HybridClientCeremony", argumentParser]),
+    program("HybridKey", ["HybridDoctor", "HybridClientCeremony", "HybridKeyService", argumentParser]),
     // Without packages.
     program("HybridUHID", ["HybridThreads", "HybridProgram", "CHybridSystemd"]),
     program(
@@ -239,6 +239,7 @@ let testTargets: [Target] = [
         in: "Support",
         ["HybridCommandSupport", "TestSupport", logging, coreMetrics]
     ),
+    tests("DoctorTests", in: "Support", ["HybridDoctor", "TestSupport"]),
     tests("CBORTests", in: "Protocol", ["HybridCBOR", "TestSupport"]),
     tests("CTAPTests", in: "Protocol", ["HybridCTAP", "TestSupport", crypto]),
     tests(

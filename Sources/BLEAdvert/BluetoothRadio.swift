@@ -16,7 +16,8 @@ internal import HybridPrimitives
 /// up if the process dies.
 ///
 /// An advert can also announce an L2CAP channel, over which the devices communicate without a network. The kernel
-/// provides these channels; `listener` and `route` use BlueZ only to find addresses. A virtual bus has no channels.
+/// provides these channels; `acceptingSocket` and `route` use BlueZ only to find addresses. A virtual bus has no
+/// channels.
 ///
 /// The bus daemon guarantees names, and only root can own `org.bluez` on the system bus. On any other bus (`isVirtual`)
 /// every program can impersonate bluetoothd, so an advert proves nothing. Adverts come from unauthenticated senders.
@@ -136,18 +137,18 @@ public final class BluetoothRadio: Sendable {
 
     /// Runs `body` while `advert` is sent.
     ///
-    /// Sending stops before this function returns or throws. With a `listener`, devices that receive the advert can
-    /// connect to it, and the advert may be sent from the adapter's public address.
+    /// Sending stops before this function returns or throws. With an `acceptingSocket`, devices that receive the
+    /// advert can connect to it, and the advert may be sent from the adapter's public address.
     ///
     /// - Throws: `RadioError` if the advert cannot be sent, `CancellationError`, or the error that `body` throws. A
     ///   later failure of the radio does not end `body`; `ActiveAdvert.waitUntilGone` reports it.
     public func withAdvert<R: Sendable>(
         _ advert: Advert,
-        listener: L2CAPListener? = nil,
+        acceptingSocket: L2CAPAcceptingSocket? = nil,
         isolation: isolated (any Actor)? = #isolation,
         _ body: (ActiveAdvert) async throws -> R
     ) async throws -> R {
-        try await withAdvert(advert, psm: listener?.psm, isolation: isolation, body)
+        try await withAdvert(advert, psm: acceptingSocket?.psm, isolation: isolation, body)
     }
 
     /// Runs `body` while `advert` is sent with a PSM for L2CAP channels, on which no socket has to listen.
@@ -195,11 +196,11 @@ public final class BluetoothRadio: Sendable {
 // MARK: - L2CAP
 
 extension BluetoothRadio {
-    /// Returns a listener that accepts L2CAP channels on this adapter, with a PSM that the kernel chooses.
+    /// Returns a socket that accepts L2CAP channels on this adapter, with a PSM that the kernel chooses.
     ///
     /// - Throws: ``L2CAPError``.
-    public func listener() async throws(L2CAPError) -> L2CAPListener {
-        try L2CAPListener.start(at: try await ownAddress())
+    public func acceptingSocket() async throws(L2CAPError) -> L2CAPAcceptingSocket {
+        try L2CAPAcceptingSocket.start(at: try await ownAddress())
     }
 
     /// Returns the route to the sender of an advert.

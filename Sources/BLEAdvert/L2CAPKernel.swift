@@ -35,7 +35,7 @@ enum L2CAPKernel {
     }
 
     /// Returns a listening socket and the PSM that the kernel has assigned.
-    static func listener(at own: DeviceAddress) throws(L2CAPError) -> (SocketDescriptor, psm: UInt16) {
+    static func acceptingSocket(at own: DeviceAddress) throws(L2CAPError) -> (SocketDescriptor, psm: UInt16) {
         let (descriptor, number) = try socket(at: own)
         var address = sockaddr_l2()
         var length = socklen_t(MemoryLayout<sockaddr_l2>.size)

@@ -59,13 +59,13 @@ public struct L2CAPRoute: Sendable {
 }
 
 /// A socket that accepts L2CAP channels from any device nearby.
-public final class L2CAPListener: Sendable {
+public final class L2CAPAcceptingSocket: Sendable {
     private let descriptor: SocketDescriptor
     private let knownPacket: Int?
     /// The PSM to which clients connect.
     public let psm: L2CAPPSM
 
-    /// Creates a listener from a listening socket.
+    /// Creates an accepting socket from a listening one.
     ///
     /// - Parameters:
     ///   - descriptor: The socket.
@@ -76,15 +76,15 @@ public final class L2CAPListener: Sendable {
         (self.descriptor, self.psm, knownPacket) = (descriptor, psm, largestPacket)
     }
 
-    /// Creates a listener from another kind of listening socket that preserves packet boundaries, such as `AF_UNIX`.
+    /// Creates an accepting socket from another kind that preserves packet boundaries, such as `AF_UNIX`.
     package convenience init(adopting number: CInt, psm: L2CAPPSM, largestPacket: Int) {
         self.init(SocketDescriptor(number), psm: psm, largestPacket: largestPacket)
     }
 
-    static func start(at own: DeviceAddress) throws(L2CAPError) -> L2CAPListener {
-        let (descriptor, number) = try L2CAPKernel.listener(at: own)
+    static func start(at own: DeviceAddress) throws(L2CAPError) -> L2CAPAcceptingSocket {
+        let (descriptor, number) = try L2CAPKernel.acceptingSocket(at: own)
         guard let psm = L2CAPPSM(number) else { throw .failed("no free channel number") }
-        return L2CAPListener(descriptor, psm: psm)
+        return L2CAPAcceptingSocket(descriptor, psm: psm)
     }
 
     /// Waits for the next connection.

@@ -16,8 +16,9 @@ struct HybridAuth: AsyncParsableCommand {
         abstract: "Sign in on another device with a passkey kept here.",
         version: ProductVersion.text,
         subcommands: [
-            Scan.self, Listen.self, LinksCommand.self, Setup.self, VaultCommand.self, PasskeysCommand.self,
-            ExportCommand.self, ImportCommand.self, AgentCommand.self, Doctor.self,
+            ScanCommand.self, ListenCommand.self, LinksCommand.self, SetupCommand.self, VaultCommand.self,
+            PasskeysCommand.self,
+            ExportCommand.self, ImportCommand.self, VaultAgentCommand.self, AuthDoctor.self,
             CheckConfig<AuthSettingsCheck>.self,
         ]
     )

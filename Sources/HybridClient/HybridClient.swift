@@ -14,7 +14,7 @@ struct HybridClient: AsyncParsableCommand {
         abstract: "Sign in here with a passkey on another device.",
         version: ProductVersion.text,
         subcommands: [
-            ShowQR.self, Present.self, Phones.self, Doctor.self, CheckConfig<ClientSettingsCheck>.self,
+            ShowQR.self, Present.self, Phones.self, ClientDoctor.self, CheckConfig<ClientSettingsCheck>.self,
         ]
     )
 

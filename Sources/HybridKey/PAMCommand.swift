@@ -29,7 +29,7 @@ struct PAMCommand: AsyncParsableCommand {
         var user: String?
 
         @OptionGroup
-        var options: CreationOptions
+        var options: KeyCreationOptions
 
         func run() async throws {
             try StandardOutput.requireOpen()
@@ -51,7 +51,8 @@ struct PAMCommand: AsyncParsableCommand {
             }
             switch outcome {
             case .cancelled: throw CommandFailure("it was cancelled", status: .interrupted)
-            case .failed(let status): throw CommandFailure("no passkey was created", code: status.name, status: status)
+            case .refused(_, let status), .failed(let status):
+                throw CommandFailure("no passkey was created", code: status.name, status: status)
             case .answered(let bytes):
                 guard let (credential, line) = enrolment.enrolment(in: bytes) else {
                     throw CommandFailure(

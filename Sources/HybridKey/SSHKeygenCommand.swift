@@ -39,7 +39,7 @@ struct SSHKeygenCommand: AsyncParsableCommand {
     var limits: DestinationOptions
 
     @OptionGroup
-    var options: CreationOptions
+    var options: KeyCreationOptions
 
     func run() async throws {
         try StandardOutput.requireOpen()
@@ -127,7 +127,8 @@ struct SSHKeygenCommand: AsyncParsableCommand {
                 throw CommandFailure(error.sentence, status: .dataError)
             }
         case .cancelled: throw CommandFailure("it was cancelled", status: .interrupted)
-        case .failed(let status): throw CommandFailure("no key was created", code: status.name, status: status)
+        case .refused(_, let status), .failed(let status):
+            throw CommandFailure("no key was created", code: status.name, status: status)
         }
     }
 

@@ -2,6 +2,7 @@
 
 internal import HybridClientCeremony
 internal import HybridCommandSupport
+internal import HybridDoctor
 internal import HybridKeyService
 internal import HybridPrimitives
 internal import HybridProgram
@@ -21,7 +22,9 @@ struct ServedSecurityKey {
         do {
             let settings = try KeySettings.resolve(options.flags)
             let server = try SecurityKeyServer(
+                helperPath: SecurityKeyInspection.helperPath,
                 in: try KeySettings.stateFolder(),
+                otherKeyExists: { FIDODevice.all().contains { !$0.isVirtual } },
                 launcher: try options.launcher(settings, usesTerminal: false),
                 version: version,
                 seconds: 100,

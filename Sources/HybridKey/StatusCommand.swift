@@ -6,6 +6,7 @@ internal import HybridCaBLE
 internal import HybridClientCeremony
 internal import HybridCommandSupport
 internal import HybridDataChannel
+internal import HybridDoctor
 internal import HybridKeyService
 internal import HybridNetwork
 internal import HybridPrimitives

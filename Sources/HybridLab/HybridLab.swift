@@ -13,7 +13,7 @@ struct HybridLab: AsyncParsableCommand {
         commandName: programName,
         abstract: "A test environment for whole ceremonies: virtual radio, relay, scripted phone.",
         version: ProductVersion.text,
-        subcommands: [Demo.self, Run.self, Up.self, PhoneCommand.self, Air.self, ShinyCommand.self]
+        subcommands: [Demo.self, Run.self, Up.self, PhoneCommand.self, AirCommand.self, ShinyCommand.self]
     )
 
     static func main() async {

@@ -15,7 +15,7 @@ struct L2CAPTests {
         let sent = try advert(1)
         try await TestRadio.run { testRadio in
             try await testRadio.radio(.advertiser, "hci0") { phone in
-                await #expect(throws: L2CAPError.virtualRadio) { try await phone.listener() }
+                await #expect(throws: L2CAPError.virtualRadio) { try await phone.acceptingSocket() }
                 try await phone.withAdvert(sent) { _ in
                     try await testRadio.radio(.scanner, "hci1") { scanner in
                         let received = try await scanner.withScan { try await $0.received(until: sent) }

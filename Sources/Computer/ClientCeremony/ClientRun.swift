@@ -21,7 +21,7 @@ package struct ClientRun: Sendable {
     private let page: CodePage?
     private let display: CodeDisplay
     private let phones: LinkedPhones?
-    private let linking: LinkAcceptance?
+    private let linking: LinkOfferPolicy?
     private let closing = ClosingTunnels()
 
     /// Creates a run.
@@ -47,7 +47,7 @@ package struct ClientRun: Sendable {
         page: CodePage?,
         display: CodeDisplay,
         phones: LinkedPhones? = nil,
-        linking: LinkAcceptance? = nil
+        linking: LinkOfferPolicy? = nil
     ) {
         self.adapter = adapter
         self.network = network

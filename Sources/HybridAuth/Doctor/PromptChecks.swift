@@ -18,7 +18,7 @@ struct PromptChecks: Sendable {
     func pinentry() async throws -> DoctorFinding {
         try await DoctorFinding.within(budget, .pinentry, orElse: .failed) {
             do throws(PinentryError) {
-                let pinentry = try Pinentry.forScan(program)
+                let pinentry = try Pinentry.forSignIn(program)
                 let flavor = try await pinentry.flavor()
                 let found = flavor.isEmpty ? "\(pinentry.program) starts" : "\(pinentry.program) starts (\(flavor))"
                 guard needsWindow, ["curses", "tty"].contains(flavor) else {

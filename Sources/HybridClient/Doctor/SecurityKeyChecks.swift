@@ -3,7 +3,6 @@
 internal import Glibc
 internal import HybridCommandSupport
 internal import HybridDoctor
-internal import HybridKeyService
 
 /// The checks of the virtual security key, with which browsers and other programs use the phone.
 ///

@@ -50,7 +50,7 @@ struct ShowQRRunner: Sendable {
             page: page,
             display: try CodeDisplay(report, page, imagePath: flags.qrOutput, printsText: flags.printUrl),
             phones: try Self.phones(flags, store),
-            linking: flags.link ? LinkAcceptance() : nil
+            linking: flags.link ? LinkOfferPolicy() : nil
         )
     }
 

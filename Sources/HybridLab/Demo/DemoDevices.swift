@@ -55,7 +55,7 @@ struct DemoDevices: Sendable {
     ) async throws -> (response: [UInt8], link: StoredLink?) {
         let ceremony = try Ceremony(PublicKeyOptions(json: options), origin: Origin(origin))
         let (codes, screen) = AsyncStream.makeStream(of: String.self)
-        let linking = links.map { _ in LinkAcceptance() }
+        let linking = links.map { _ in LinkOfferPolicy() }
         let result = try await client(linking) { session in
             try await withThrowingTaskGroup(of: ClientResult?.self) { group in
                 group.addTask {
@@ -120,7 +120,7 @@ struct DemoDevices: Sendable {
     private static let rejected = CommandFailure("the phone rejected the request", status: .software)
 
     private func client(
-        _ linking: LinkAcceptance?,
+        _ linking: LinkOfferPolicy?,
         _ body: (ClientSession) async throws -> ClientResult?
     ) async throws -> ClientResult? {
         let radio = try await BluetoothRadio.open(adapter: AdapterName("hci0"), for: .scanner, on: bus)
@@ -137,7 +137,7 @@ struct DemoDevices: Sendable {
             narration.step("phone", "shows a notification: \(SafeText(quoting: question.label)) asks to sign in")
             narration.step("script", "taps on it; the phone has used neither Bluetooth nor the tunnel before that")
             return .approved
-        } serve: { wakeUp, identity in
+        } perform: { wakeUp, identity in
             do {
                 try await phone { session in
                     _ = try await session.serveLinked(

@@ -27,7 +27,7 @@ struct Up: AsyncParsableCommand {
 
     func run() async throws {
         // This check reports the error before the setup; the check is repeated when the file is written.
-        if let envFile { try EnvironmentFile.check(envFile) }
+        if let envFile { try LabEnvironmentFile.check(envFile) }
         let command = self
         let ending = await withTerminationSignals { try await command.options.run(command.keep) }
         // A signal is the normal end.
@@ -36,7 +36,7 @@ struct Up: AsyncParsableCommand {
 
     private func keep(_ environment: LabEnvironment) async throws {
         let lines = environment.shellLines
-        let file = try envFile.map { try EnvironmentFile(lines, at: $0) }
+        let file = try envFile.map { try LabEnvironmentFile(lines, at: $0) }
         defer { file?.remove() }
         StandardError.writeLine("\(HybridLab.programName): VIRTUAL RADIO: no proximity proof")
         let text = json ? environment.json.description : lines.joined(separator: "\n")

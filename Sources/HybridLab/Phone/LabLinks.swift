@@ -48,14 +48,14 @@ struct LabLinks: Sendable {
     /// - Parameters:
     ///   - network: The settings for the connections to relays.
     ///   - ask: Returns the answer of the simulated user.
-    ///   - serve: Serves a client after the user's tap.
+    ///   - perform: Performs the ceremony after the user's tap.
     ///   - wakeUp: Called with each event of a wake-up.
     ///   - listener: Called with each event of a connection.
     /// - Throws: ``CommandFailure`` if the folder cannot be read.
     func listen(
         _ network: NetworkConfiguration,
         ask: @escaping @Sendable (WakeUpQuestion) async -> WakeUpAnswer,
-        serve: @escaping @Sendable (ApprovedWakeUp, PhoneIdentity) async -> Void,
+        perform: @escaping @Sendable (ApprovedWakeUp, PhoneIdentity) async -> Void,
         wakeUp: @escaping @Sendable (WakeUpHandler.Event) -> Void,
         listener: @escaping @Sendable (LinkListener.Event) -> Void
     ) async throws {
@@ -63,7 +63,7 @@ struct LabLinks: Sendable {
         let handler = WakeUpHandler(
             store: store,
             ask: ask,
-            serve: { approved, _ in await serve(approved, identity) },
+            perform: { approved, _ in await perform(approved, identity) },
             report: wakeUp
         )
         try await LinkListener(

@@ -45,7 +45,7 @@ struct WokenPhone: Sendable {
                     current.withLock { $0 = script }
                     phone.report.wakeUp(from: question.label, question.hint, script)
                     return await Self.tap(script, within: question.limit)
-                } serve: { wakeUp, identity in
+                } perform: { wakeUp, identity in
                     let result = await phone.play(current.withLock { $0 }, wakeUp, identity)
                     sink.yield(result)
                 } wakeUp: { event in

@@ -62,6 +62,9 @@ public struct AuthenticatorFailure: ExplainedFailure, Equatable {
         endsPrompts: true
     )
 
+    /// True if the remedy is a new code, which a linked client does not show.
+    public var needsNewCode: Bool { self == .userTimedOut || self == .tooManyRequests }
+
     /// No prompt can be shown to the user.
     public static func userUnavailable(_ sentence: String) -> AuthenticatorFailure {
         AuthenticatorFailure("user-not-reachable", .unavailable, .operationDenied, sentence)

@@ -203,7 +203,7 @@ package struct Pinentry: Sendable {
         _ waker: Waker,
         _ body: (Conversation, String) throws(PinentryError) -> Value
     ) throws(PinentryError) -> Value {
-        let terminal = Terminal(environment: environment)
+        let terminal = PinentryTerminal(environment: environment)
         let settings = TerminalSettings(name: terminal.name)
         let conversation = try Conversation(program: program, waker: waker, limits: limits)
         do {

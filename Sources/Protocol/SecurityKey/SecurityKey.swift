@@ -126,8 +126,9 @@ public struct SecurityKey: Sendable {
                 windowLimit.forgetLast()
                 return remember(credential, of: request.relyingParty) + end(window, response, at: now)
             case .excluded:
+                // The window reports that the phone already has a passkey; the user sees it before the client does.
                 self.window = window.showing(.notice(.credentialExcluded), at: now)
-                return [.showExcluded(id)]
+                return []
             case .failure(let status):
                 return end(window, status, at: now)
             }

@@ -13,8 +13,6 @@ public enum SecurityKeyAction: Equatable, Sendable {
     /// If `afterConfirmation` is true, another FIDO device may have received the same request. The window then first
     /// offers to use the phone, and shows the code after the user has agreed.
     case askPhone(WindowID, PhoneRequest, afterConfirmation: Bool)
-    /// Shows that the phone already has a passkey for the account, until the user closes the window.
-    case showExcluded(WindowID)
     /// Closes a window and ends its ceremony; the window may be closed already.
     ///
     /// The status is the one that the client receives. It is `CTAP2_ERR_KEEPALIVE_CANCEL` if the client has cancelled

@@ -3,8 +3,8 @@
 import Foundation
 import Glibc
 import HybridCommandSupport
-import HybridProgram
 import HybridPrimitives
+import HybridProgram
 import HybridSSHAgent
 import HybridThreads
 import SSHTestSupport
@@ -52,7 +52,7 @@ final class TestAgent: Sendable {
                 over: job.request.data
             )
         }
-        let keys = try KeyRing(store) { _ in }
+        let keys = try SSHKeyRing(store) { _ in }
         server = try #require(
             AgentServer(keys: keys, signing: signing, upstream: upstream, isRestricted: isRestricted) { _ in }
         )

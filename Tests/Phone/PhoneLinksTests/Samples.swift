@@ -99,7 +99,7 @@ struct TestPhone: Sendable {
                 }
                 return .unanswered
             },
-            serve: { _, label in steps.withLock { $0.append("served \(label)") } },
+            perform: { _, label in steps.withLock { $0.append("served \(label)") } },
             report: { event in events.withLock { $0.append(event) } }
         )
     }

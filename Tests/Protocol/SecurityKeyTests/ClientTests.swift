@@ -63,12 +63,14 @@ private struct PhoneBackedKey {
         for action in actions {
             switch action {
             case .send(let report): reports.append(report)
-            case .askPresence(let id), .showExcluded(let id):
+            case .askPresence(let id):
                 reports += try perform(key.windowEnded(id, by: .confirmation, at: now), at: now)
             case .askPhone(let id, let request, _):
                 guard request.relyingParty.text != "wait.example" else { continue }
                 let response = try respond(to: request.request(for: SecurityKey.info))
                 reports += try perform(key.phoneEnded(id, with: .responded(response), at: now), at: now)
+                // The user closes a window that shows a message.
+                reports += try perform(key.windowEnded(id, by: .closing, at: now), at: now)
             case .closeWindow: skipped += .seconds(30)
             case .memoryChanged: savedMemory = key.memory
             }

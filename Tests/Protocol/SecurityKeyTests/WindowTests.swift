@@ -91,9 +91,8 @@ struct WindowTests {
     func excluded() throws {
         var fixture = try KeyFixture()
         #expect(try fixture.send(SampleKey.creation()) == nil)
-        let id = try #require(fixture.key.window?.id)
         #expect(try fixture.answer(.failure(.credentialExcluded)) == nil)
-        #expect(fixture.key.actions.last == .showExcluded(id))
+        #expect(fixture.key.window != nil, "the message stays in the window")
         #expect(KeyFixture.response(try fixture.key.endWindow(by: .confirmation)) == .failure(.credentialExcluded))
     }
 

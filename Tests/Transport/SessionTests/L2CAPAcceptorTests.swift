@@ -14,12 +14,12 @@ import Testing
 @testable import HybridSession
 
 /// A listening socket that preserves packet boundaries, as L2CAP does.
-private struct TestListener: Sendable {
-    let listener: L2CAPListener
+private struct TestAcceptingSocket: Sendable {
+    let socket: L2CAPAcceptingSocket
     private let path: String
 
     init() throws {
-        path = NSTemporaryDirectory() + "listener-\(UInt64.random(in: .min ... .max))"
+        path = NSTemporaryDirectory() + "accepting-\(UInt64.random(in: .min ... .max))"
         let number = Self.socket()
         var address = try Self.address(path)
         let bound = withUnsafePointer(to: &address) { pointer in
@@ -28,7 +28,7 @@ private struct TestListener: Sendable {
             }
         }
         try #require(number >= 0 && bound == 0 && listen(number, 64) == 0)
-        listener = L2CAPListener(adopting: number, psm: try #require(L2CAPPSM(0x80)), largestPacket: 672)
+        socket = L2CAPAcceptingSocket(adopting: number, psm: try #require(L2CAPPSM(0x80)), largestPacket: 672)
     }
 
     /// Connects a peer.
@@ -75,7 +75,7 @@ private struct TestListener: Sendable {
 
 /// Both ends of a ceremony before the handshake.
 private struct L2CAPFixture {
-    let listener: TestListener
+    let acceptingSocket: TestAcceptingSocket
     var pending: PendingClientConnection
     private let clientKey = P256.KeyAgreement.PrivateKey(compactRepresentable: false)
 
@@ -88,9 +88,14 @@ private struct L2CAPFixture {
             hint: .getAssertion,
             channels: [.webSocket, .l2cap]
         )
-        listener = try TestListener()
+        acceptingSocket = try TestAcceptingSocket()
         let domain = try #require(TunnelDomain(id: 266))
-        pending = PendingClientConnection(offer: offer, domain: domain, tunnel: nil, listener: listener.listener)
+        pending = PendingClientConnection(
+            offer: offer,
+            domain: domain,
+            tunnel: nil,
+            acceptingSocket: acceptingSocket.socket
+        )
         // Long enough for a busy computer.
         pending.firstMessageTimeout = .seconds(300)
     }
@@ -100,7 +105,7 @@ private struct L2CAPFixture {
         NearbyPhone(offer: pending.offer, clientKey: clientKey, eid: eid ?? pending.eid, l2capRoute: nil)
     }
 
-    func channel() throws -> L2CAPChannel { L2CAPChannel(adopting: try listener.connect(), largestPacket: 672) }
+    func channel() throws -> L2CAPChannel { L2CAPChannel(adopting: try acceptingSocket.connect(), largestPacket: 672) }
 
     /// Serves the authenticator's side up to the first request.
     func serve(_ info: AuthenticatorInfo) async throws -> ServedClient {
@@ -127,7 +132,7 @@ struct L2CAPAcceptorTests {
     @Test("A client that received the advert is served as through a relay")
     func served() async throws {
         let fixture = try L2CAPFixture()
-        defer { fixture.listener.remove() }
+        defer { fixture.acceptingSocket.remove() }
         let info = try Self.info
         async let serving = fixture.serve(info)
         let channel = try fixture.channel()
@@ -146,7 +151,7 @@ struct L2CAPAcceptorTests {
     @Test("Unauthenticated peers get no byte and end nothing")
     func unauthenticated() async throws {
         let fixture = try L2CAPFixture()
-        defer { fixture.listener.remove() }
+        defer { fixture.acceptingSocket.remove() }
         let info = try Self.info
         async let serving = fixture.serve(info)
         // More than may be connected at the same time; each is disconnected.
@@ -178,7 +183,7 @@ struct L2CAPAcceptorTests {
     @Test("The number of unauthenticated peers is limited")
     func tooMany() async throws {
         let fixture = try L2CAPFixture()
-        defer { fixture.listener.remove() }
+        defer { fixture.acceptingSocket.remove() }
         async let verified = fixture.pending.awaitClient { _ in }
         for _ in 0..<L2CAPAcceptor.maximumConnections {
             let peer = try fixture.channel()
@@ -195,14 +200,14 @@ struct L2CAPAcceptorTests {
             #expect(error as? AuthenticatorSessionFailure == .notVerified)
         }
         // Further peers are rejected at once and fall back to the relay.
-        try await Waiting.until("a closed listener") { !fixture.listener.isAccepting }
+        try await Waiting.until("a closed socket") { !fixture.acceptingSocket.isAccepting }
     }
 
     @Test("A peer that accepts no bytes times out like one that sends none", .timeLimit(.minutes(5)))
     func acceptsNothing() async throws {
         let fixture = try L2CAPFixture()
-        defer { fixture.listener.remove() }
-        let descriptor = try fixture.listener.connect()
+        defer { fixture.acceptingSocket.remove() }
+        let descriptor = try fixture.acceptingSocket.connect()
         // Fill the kernel's buffer, because the other end reads nothing.
         let packet = [UInt8](repeating: 0, count: 672)
         while send(descriptor, packet, packet.count, CInt(MSG_NOSIGNAL)) > 0 {}
@@ -216,7 +221,7 @@ struct L2CAPAcceptorTests {
     @Test("A silent peer is disconnected after a time")
     func silent() async throws {
         var fixture = try L2CAPFixture()
-        defer { fixture.listener.remove() }
+        defer { fixture.acceptingSocket.remove() }
         fixture.pending.firstMessageTimeout = .milliseconds(50)
         let waiting = Task { [pending = fixture.pending] in try await pending.awaitClient { _ in } }
         let silent = try fixture.channel()
@@ -227,7 +232,7 @@ struct L2CAPAcceptorTests {
     @Test("A client that disconnects during the handshake is reported as silent")
     func leaves() async throws {
         let fixture = try L2CAPFixture()
-        defer { fixture.listener.remove() }
+        defer { fixture.acceptingSocket.remove() }
         let channel = try fixture.channel()
         let leaving = Task {
             try? await fixture.client().performHandshake(over: channel, .seconds(60))
@@ -245,19 +250,19 @@ struct L2CAPAcceptorTests {
     @Test("Cancellation ends the wait for clients")
     func cancelled() async throws {
         let fixture = try L2CAPFixture()
-        defer { fixture.listener.remove() }
+        defer { fixture.acceptingSocket.remove() }
         let waiting = Task { try await fixture.pending.awaitClient { _ in } }
         let silent = try fixture.channel()
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
-        fixture.listener.listener.close()
+        fixture.acceptingSocket.socket.close()
         await #expect(throws: TunnelError.self) { try await silent.receive { $0 } }
     }
 
     @Test("Without an L2CAP route the client reports the reason and falls back to the relay")
     func fallsBack() async throws {
         let fixture = try L2CAPFixture()
-        defer { fixture.listener.remove() }
+        defer { fixture.acceptingSocket.remove() }
         let reasons = Mutex([String]())
         let key = P256.KeyAgreement.PrivateKey(compactRepresentable: false)
         let nearby = NearbyPhone(

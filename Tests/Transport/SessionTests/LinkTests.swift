@@ -37,7 +37,7 @@ struct LinkTests {
             linking: linking,
             domain: domain,
             tunnel: nil,
-            listener: nil
+            acceptingSocket: nil
         )
         let psk = offer.secret.psk(for: pending.eid)
         let ephemeral = P256.KeyAgreement.PrivateKey(compactRepresentable: false)
@@ -144,7 +144,14 @@ struct LinkTests {
         #expect(VerifiedWakeUp(try wake(other, id: link.id, host: host), for: link) == nil)
         #expect(VerifiedWakeUp(try wake(link, id: link.id, host: "cable.example.com"), for: link) == nil)
         #expect(VerifiedWakeUp(try wake(link, id: link.id, host: host, proves: false), for: link) == nil)
-        #expect(await verified?.approved { _ in false } == nil)
-        #expect(await verified?.approved { _ in true }?.request.nonce == verified?.nonce)
+        for answer in [WakeUpAnswer.declined, .unanswered] {
+            let decision = await verified?.decision { _ in answer }
+            #expect(decision?.answer == answer)
+        }
+        guard case .approved(let approved)? = await verified?.decision(by: { _ in .approved }) else {
+            Issue.record("a tap approves")
+            return
+        }
+        #expect(approved.request.nonce == verified?.nonce)
     }
 }

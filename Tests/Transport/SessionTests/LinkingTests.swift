@@ -120,7 +120,7 @@ struct LinkOfferTests {
 
     @Test("A link is offered only after an assertion by a known credential for this website")
     func knownCredential() throws {
-        let terms = LinkAcceptance()
+        let terms = LinkOfferPolicy()
         let request = try sample.request(allowing: [sample.known])
         #expect(terms.permits(sample.response(sample.known), to: request))
         #expect(terms.permits(sample.response(nil), to: request))
@@ -136,8 +136,8 @@ struct LinkOfferTests {
     @Test("Without an allow list, the credential must be remembered")
     func rememberedCredential() throws {
         let request = try sample.request(allowing: [])
-        #expect(!LinkAcceptance().permits(sample.response(sample.known), to: request))
-        let terms = LinkAcceptance { [sample] in $0 == sample.known }
+        #expect(!LinkOfferPolicy().permits(sample.response(sample.known), to: request))
+        let terms = LinkOfferPolicy { [sample] in $0 == sample.known }
         #expect(terms.permits(sample.response(sample.known), to: request))
         #expect(!terms.permits(sample.response(sample.other), to: request))
         #expect(!terms.permits(sample.response(nil), to: request))

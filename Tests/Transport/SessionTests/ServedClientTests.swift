@@ -49,7 +49,7 @@ struct ServedClientTests {
         var timeouts = AuthenticatorTimeouts()
         timeouts.untilRequest = untilRequest
         return Task { [timeouts] in
-            try await ServedClient(channel: connection.phone).serve(
+            try await ServedClient(channel: connection.phone).answerRequests(
                 timeouts,
                 accepting: relyingParties,
                 AuthenticatorSession.Handlers(events: { _ in }, answer: answer, sent: sent, delivered: delivered)

@@ -11,7 +11,7 @@ struct Account: Sendable {
     /// Hash of the password; `nil` if the account has none.
     var password: PasswordHash?
     /// Passkeys, the oldest first.
-    var passkeys: [Passkey] = []
+    var passkeys: [AccountPasskey] = []
     /// Number of wrong passwords since the last correct one.
     var wrongPasswords = 0
     /// Time before which no password is accepted.
@@ -19,7 +19,7 @@ struct Account: Sendable {
 }
 
 /// A registered passkey with the properties that its user sees.
-struct Passkey: Sendable {
+struct AccountPasskey: Sendable {
     /// Record for the verification of sign-ins.
     var record: CredentialRecord
     /// Name that the user can change.

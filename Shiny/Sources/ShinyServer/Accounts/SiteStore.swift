@@ -100,7 +100,7 @@ actor SiteStore {
         account(owners[id])?.passkeys.first { $0.record.id == id }?.record
     }
 
-    func add(_ passkey: Passkey, to handle: UserHandle) throws(SiteError) -> Account {
+    func add(_ passkey: AccountPasskey, to handle: UserHandle) throws(SiteError) -> Account {
         guard var account = accounts[handle] else { throw .signedOut }
         guard owners[passkey.record.id] == nil else { throw .passkeyRegistered }
         guard account.passkeys.count < limits.passkeys else { throw .tooManyPasskeys(limits.passkeys) }

@@ -97,7 +97,7 @@ struct PasskeyRoutes: Sendable {
         _ request: Request,
         in ceremonies: ChallengeStore<PendingRegistration>,
         _ session: Session
-    ) async throws -> (Passkey, UserEntity) {
+    ) async throws -> (AccountPasskey, UserEntity) {
         let json = try await site.bodies.bytes(of: request)
         do {
             let response = try RegistrationResponse(json: json)
@@ -107,7 +107,7 @@ struct PasskeyRoutes: Sendable {
                 for: ceremony,
                 isRegistered: site.store.isRegistered(response.credentialID)
             )
-            let passkey = Passkey(
+            let passkey = AccountPasskey(
                 record: registration.record,
                 name: Self.firstName(of: registration.record),
                 created: .now

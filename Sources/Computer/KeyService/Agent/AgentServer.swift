@@ -15,7 +15,7 @@ package final class AgentServer: Sendable {
     /// It is less than the queue's length, so that other hosts leave room for requests of this computer.
     static let maximumRestrictedConnections = 8
 
-    private let keys: KeyRing
+    private let keys: SSHKeyRing
     private let signing: SigningService
     private let upstream: String?
     private let isRestricted: Bool
@@ -32,7 +32,7 @@ package final class AgentServer: Sendable {
     ///   - isRestricted: True for a socket that is only for forwarding; see ``AgentConnection/init(isRestricted:)``.
     ///   - refused: Called with the reason for each refused signature or binding.
     package init?(
-        keys: KeyRing,
+        keys: SSHKeyRing,
         signing: SigningService,
         upstream: String? = nil,
         isRestricted: Bool = false,
@@ -75,7 +75,8 @@ package final class AgentServer: Sendable {
             return
         }
         let isStarted = DedicatedThread.start { [self] in
-            AgentClient(descriptor, client, keys, signing, upstream, isRestricted: isRestricted, refused)?.serve()
+            AgentConnectionHandler(descriptor, client, keys, signing, upstream, isRestricted: isRestricted, refused)?
+                .serve()
             close(descriptor)
             connections.withLock { $0 -= 1 }
         }

@@ -1,23 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import HybridCTAP
+package import HybridCTAP
 internal import HybridCommandSupport
 package import HybridPrimitives
 internal import HybridThreads
 
-/// The result of a ceremony.
+/// The outcome of a ceremony.
 package enum CeremonyOutcome: Hashable, Sendable {
-    /// The phone has answered: a CTAP response as received, with its status byte.
-    case answered([UInt8])
-    /// The user canceled at the prompt, or the client has left.
-    case cancelled
-    /// The ceremony failed, and the reason was reported to the user.
-    case failed(ExitStatus)
-}
-
-/// The result of a ceremony in an open window.
-enum CeremonyResult: Hashable {
     /// The phone has performed the request: a CTAP response as received, with its status byte.
     case answered([UInt8])
     /// The phone has refused the request; the prompt shows the reason.
@@ -26,15 +16,6 @@ enum CeremonyResult: Hashable {
     case cancelled
     /// The ceremony failed; the prompt shows the reason, unless it has ended itself.
     case failed(ExitStatus)
-
-    /// The result without the status of the phone.
-    fileprivate var outcome: CeremonyOutcome {
-        switch self {
-        case .answered(let bytes): .answered(bytes)
-        case .refused(_, let status), .failed(let status): .failed(status)
-        case .cancelled: .cancelled
-        }
-    }
 }
 
 /// The place where one request is shown; used by one thread.
@@ -95,9 +76,9 @@ package struct CeremonyLauncher: Sendable {
         cancellation: Cancellation?
     ) -> CeremonyOutcome {
         guard let window = open(event: event) else { return .failed(.unavailable) }
-        let result = perform(request, in: window, cancellation: cancellation)
+        let outcome = perform(request, in: window, cancellation: cancellation)
         leave(window)
-        return result.outcome
+        return outcome
     }
 
     /// Opens a window; returns `nil` if the prompt can't be started.
@@ -127,7 +108,7 @@ package struct CeremonyLauncher: Sendable {
         _ request: CeremonyRequest,
         in window: CeremonyWindow,
         cancellation: Cancellation?
-    ) -> CeremonyResult {
+    ) -> CeremonyOutcome {
         guard let input = SocketEnds(), let output = SocketEnds() else { return .failed(.unavailable) }
         let prompt = window.prompt
         var progress = ChildProcess.Stream.inherited
@@ -204,7 +185,7 @@ package struct CeremonyLauncher: Sendable {
         }
     }
 
-    private func end(_ child: ChildProcess, _ prompt: PromptProcess?, _ response: Response) -> CeremonyResult {
+    private func end(_ child: ChildProcess, _ prompt: PromptProcess?, _ response: Response) -> CeremonyOutcome {
         // After a complete response, the prompt shows the result and closes by itself.
         if case .complete = response {} else { prompt?.end() }
         let ending = child.waitBlocking(atMost: Self.endTimeout)

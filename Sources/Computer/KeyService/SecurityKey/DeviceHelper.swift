@@ -6,8 +6,6 @@ internal import HybridSecurityKey
 
 /// The system service hybrid-uhid, which creates one virtual device for each connection and passes its reports on.
 struct DeviceHelper: Sendable {
-    /// The default path of its socket.
-    static let defaultPath = "/run/hybrid-uhid/socket"
     /// The name of its account.
     private static let account = "_hybrid-uhid"
     /// Time for the helper to accept a connection or a report.
@@ -24,7 +22,7 @@ struct DeviceHelper: Sendable {
     ///   - path: The path of the socket.
     ///   - trustedUsers: Returns the users who may listen there; by default root, whose service manager creates the socket,
     ///     and the helper's account.
-    init(path: String = defaultPath, trustedUsers: (@Sendable () -> Set<uid_t>)? = nil) {
+    init(path: String, trustedUsers: (@Sendable () -> Set<uid_t>)? = nil) {
         self.path = path
         self.trustedUsers = trustedUsers ?? { Set([0, Self.accountID].compactMap(\.self)) }
     }

@@ -16,9 +16,9 @@ struct SecurityKeyLoop {
     private var key: SecurityKey
     private var state: SecurityKeyState
     private let clock: SleepClock
-    private let surroundings: KeyWindow.Surroundings
+    private let dependencies: SecurityKeyWindow.Dependencies
     private let inbox: SecurityKeyInbox
-    private var window: KeyWindow?
+    private var window: SecurityKeyWindow?
     /// The time that the computer had slept when it was last looked at.
     private var slept = Duration.zero
 
@@ -26,13 +26,13 @@ struct SecurityKeyLoop {
         _ key: SecurityKey,
         _ state: SecurityKeyState,
         _ clock: SleepClock,
-        _ surroundings: KeyWindow.Surroundings,
+        _ dependencies: SecurityKeyWindow.Dependencies,
         _ inbox: SecurityKeyInbox
     ) {
         self.key = key
         self.state = state
         self.clock = clock
-        self.surroundings = surroundings
+        self.dependencies = dependencies
         self.inbox = inbox
     }
 
@@ -87,8 +87,6 @@ struct SecurityKeyLoop {
             case .askPresence(let id): open(id, .selection)
             case .askPhone(let id, let request, let afterConfirmation):
                 open(id, .phone(request, afterConfirmation: afterConfirmation))
-            // The process of the ceremony has shown the reason.
-            case .showExcluded: break
             case .closeWindow(let id, let status):
                 if window?.id == id {
                     window?.close(status)
@@ -100,11 +98,11 @@ struct SecurityKeyLoop {
         return connection?.send(reports) ?? true
     }
 
-    private mutating func open(_ id: WindowID, _ content: KeyWindow.Content) {
+    private mutating func open(_ id: WindowID, _ content: SecurityKeyWindow.Content) {
         let inbox = inbox
-        window = KeyWindow(id, content, surroundings) { id, event in inbox.post(id, event) }
+        window = SecurityKeyWindow(id, content, dependencies) { id, event in inbox.post(id, event) }
         guard window == nil else { return }
-        surroundings.report("no window can be opened: no threads or file descriptors left")
+        dependencies.report("no window can be opened: no threads or file descriptors left")
         inbox.post(id, .user(.closing))
     }
 }
@@ -112,7 +110,7 @@ struct SecurityKeyLoop {
 /// The events for the thread of the key.
 final class SecurityKeyInbox: Sendable {
     private struct Content {
-        var events: [(WindowID, KeyWindow.Event)] = []
+        var events: [(WindowID, SecurityKeyWindow.Event)] = []
         var isStopped = false
     }
 
@@ -126,7 +124,7 @@ final class SecurityKeyInbox: Sendable {
     }
 
     /// Adds an event.
-    func post(_ id: WindowID, _ event: KeyWindow.Event) {
+    func post(_ id: WindowID, _ event: SecurityKeyWindow.Event) {
         content.withLock { $0.events.append((id, event)) }
         waker.wake()
     }
@@ -138,7 +136,7 @@ final class SecurityKeyInbox: Sendable {
     }
 
     /// Returns and removes all events, in the order of their arrival.
-    func take() -> [(WindowID, KeyWindow.Event)] {
+    func take() -> [(WindowID, SecurityKeyWindow.Event)] {
         content.withLock { content in
             defer { content.events = [] }
             return content.events

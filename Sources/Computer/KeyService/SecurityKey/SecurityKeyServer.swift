@@ -30,22 +30,26 @@ package final class SecurityKeyServer: Sendable {
     /// Creates a server and reads its state.
     ///
     /// - Parameters:
+    ///   - helperPath: The path of the helper's socket.
     ///   - folder: The folder with memory, SSH keys and journal.
+    ///   - otherKeyExists: Returns true if there is a FIDO device that is not virtual.
     ///   - launcher: The launcher of ceremonies.
     ///   - version: The version that clients see.
     ///   - seconds: The time limit in seconds for finding a phone, and again for its user.
     ///   - report: Receives a sentence when something fails.
     /// - Throws: ``CommandFailure`` if the state can't be read, or the process has no descriptors left.
     package convenience init(
+        helperPath: String,
         in folder: StateFolder,
+        otherKeyExists: @escaping @Sendable () -> Bool,
         launcher: CeremonyLauncher,
         version: DeviceVersion,
         seconds: Int,
         report: @escaping @Sendable (String) -> Void
     ) throws(CommandFailure) {
         try self.init(
-            helper: DeviceHelper(),
-            state: SecurityKeyState(in: folder, report: report),
+            helper: DeviceHelper(path: helperPath),
+            state: SecurityKeyState(in: folder, otherKeyExists: otherKeyExists, report: report),
             launcher: launcher,
             version: version,
             seconds: seconds,
@@ -79,13 +83,13 @@ package final class SecurityKeyServer: Sendable {
         self.retry = retry
         self.report = report
         self.inbox = inbox
-        let surroundings = KeyWindow.Surroundings(
+        let dependencies = SecurityKeyWindow.Dependencies(
             launcher: launcher,
             journal: state.journal,
             seconds: seconds,
             report: report
         )
-        makeLoop = { [key, state] in SecurityKeyLoop(key, state, clock, surroundings, inbox) }
+        makeLoop = { [key, state] in SecurityKeyLoop(key, state, clock, dependencies, inbox) }
     }
 
     /// Ends ``serve()``.

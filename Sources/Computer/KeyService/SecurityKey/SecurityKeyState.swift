@@ -30,7 +30,7 @@ struct SecurityKeyState {
     ///   - report: Receives a sentence each time that a changed file can't be read or written.
     init(
         in folder: StateFolder,
-        otherKeyExists: @escaping @Sendable () -> Bool = { FIDODevice.all().contains { !$0.isVirtual } },
+        otherKeyExists: @escaping @Sendable () -> Bool,
         report: @escaping @Sendable (String) -> Void
     ) {
         memories = CredentialMemoryStore(in: folder)

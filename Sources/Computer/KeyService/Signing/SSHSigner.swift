@@ -8,7 +8,7 @@ package import HybridSSHAgent
 
 /// The signatures of the agent, each made by a ceremony with the phone that has the passkey.
 package struct SSHSigner: Sendable {
-    private let keys: KeyRing
+    private let keys: SSHKeyRing
     private let launcher: CeremonyLauncher
     private let journal: Journal
     private let knownHosts: [String]
@@ -25,7 +25,7 @@ package struct SSHSigner: Sendable {
     ///   - seconds: The time limit in seconds for finding a phone, and again for its user.
     ///   - report: A closure that receives a sentence if the journal can't be written.
     package init(
-        keys: KeyRing,
+        keys: SSHKeyRing,
         launcher: CeremonyLauncher,
         journal: Journal,
         knownHosts: [String],
@@ -79,7 +79,8 @@ package struct SSHSigner: Sendable {
         )
         switch outcome {
         case .cancelled: return (nil, "cancelled")
-        case .failed(let status): return (nil, status == .notPermitted ? "declined" : "failed: \(status.name)")
+        case .refused(_, let status), .failed(let status):
+            return (nil, status == .notPermitted ? "declined" : "failed: \(status.name)")
         case .answered(let bytes):
             guard let signature = Self.signature(in: bytes, by: key, over: job.request.data) else {
                 return (nil, "failed: the phone's answer is not a signature for this request")

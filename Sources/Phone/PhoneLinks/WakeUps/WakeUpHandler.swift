@@ -18,16 +18,6 @@ package struct WakeUpQuestion: Hashable, Sendable {
     package let limit: Duration
 }
 
-/// The user's answer to the question about one wake-up.
-package enum WakeUpAnswer: Hashable, Sendable {
-    /// The user tapped.
-    case approved
-    /// The user declined.
-    case declined
-    /// There was no answer in time, or the question could not be shown.
-    case unanswered
-}
-
 /// The response to the relay after a wake-up.
 package enum WakeUpResponse: Hashable, Sendable {
     /// Nothing is sent.
@@ -70,14 +60,14 @@ package actor WakeUpHandler {
     private let store: PhoneLinkStore
     private let clock: WallClock
     private let ask: @Sendable (WakeUpQuestion) async -> WakeUpAnswer
-    private let serve: @Sendable (ApprovedWakeUp, _ label: String) async -> Void
+    private let perform: @Sendable (ApprovedWakeUp, _ label: String) async -> Void
     private let report: @Sendable (Event) -> Void
 
     /// The response for each of the last tunnels, oldest first; `nil` while it is not known.
     private var tunnels: [(id: TunnelID, response: AwaitableState<WakeUpResponse?>)] = []
     /// The times of the wake-ups of the last minute, in seconds since 1970, by link.
     private(set) var times: [LinkID: [UInt64]] = [:]
-    /// True while the user is asked, or a computer is served.
+    /// True while the user is asked, or a ceremony is in progress.
     private var isBusy = false
 
     /// Creates a handler.
@@ -86,17 +76,17 @@ package actor WakeUpHandler {
     ///   - store: The links.
     ///   - clock: The clock.
     ///   - ask: Asks the user, without a radio or a network.
-    ///   - serve: Serves the computer after the user's tap, and reports failures itself.
+    ///   - perform: Performs the ceremony after the user's tap, and reports failures itself.
     ///   - report: Called with each event.
     package init(
         store: PhoneLinkStore,
         clock: WallClock = .realtime,
         ask: @escaping @Sendable (WakeUpQuestion) async -> WakeUpAnswer,
-        serve: @escaping @Sendable (ApprovedWakeUp, _ label: String) async -> Void,
+        perform: @escaping @Sendable (ApprovedWakeUp, _ label: String) async -> Void,
         report: @escaping @Sendable (Event) -> Void
     ) {
         (self.store, self.clock) = (store, clock)
-        (self.ask, self.serve, self.report) = (ask, serve, report)
+        (self.ask, self.perform, self.report) = (ask, perform, report)
     }
 
     /// Handles a wake-up that was received for a link, until its ceremony has ended.
@@ -155,21 +145,19 @@ package actor WakeUpHandler {
         let limit = Duration.seconds(min(max(request.wake.seconds, 1), 120))
         let question = WakeUpQuestion(label: label, hint: request.hint, limit: limit)
         report(.asking(label: label, request.hint))
-        var answer = WakeUpAnswer.unanswered
-        let approved = await request.approved { _ in
-            answer = await ask(question)
-            return answer == .approved
-        }
-        report(.answered(label: label, answer))
-        guard let approved else {
-            guard answer == .declined else { return .none }
+        let decision = await request.decision { _ in await ask(question) }
+        report(.answered(label: label, decision.answer))
+        switch decision {
+        case .unanswered: return .none
+        case .declined:
             recordDecline(of: request.link.id, label)
             return .decline
+        case .approved(let approved):
+            let now = clock.now()
+            _ = try? store.change(request.link.id) { (record) -> Void in _ = record.change { $0.lastUsed = now } }
+            await perform(approved, label)
+            return .none
         }
-        let now = clock.now()
-        _ = try? store.change(request.link.id) { (record) -> Void in _ = record.change { $0.lastUsed = now } }
-        await serve(approved, label)
-        return .none
     }
 
     /// Returns the reason why a verified wake-up is declined without a question; `nil` if the user is asked.

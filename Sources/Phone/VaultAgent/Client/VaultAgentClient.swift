@@ -41,7 +41,7 @@ package struct VaultAgentClient: Sendable {
         fingers: [String]
     ) async throws(FingerprintFailure) {
         let reply = try await ask(within: Self.replyTimeout) {
-            key.withUnsafeBytes { AgentRequest.holdFrame(vault, key: $0, isTest: isTest, fingers: fingers) }
+            key.withUnsafeBytes { VaultAgentRequest.holdFrame(vault, key: $0, isTest: isTest, fingers: fingers) }
         }
         guard case .done = reply else { throw .malformed }
     }
@@ -59,7 +59,7 @@ package struct VaultAgentClient: Sendable {
         _ report: @escaping @Sendable (FingerprintSensor.Event) -> Void
     ) async throws(FingerprintFailure) -> StoreKey {
         let limit = VaultAgent.matchTimeout + Self.replyTimeout
-        let reply = try await ask(within: limit, report) { AgentRequest.frame(.release, vault) }
+        let reply = try await ask(within: limit, report) { VaultAgentRequest.frame(.release, vault) }
         guard case .key(let key) = reply else { throw .malformed }
         return key
     }
@@ -68,7 +68,7 @@ package struct VaultAgentClient: Sendable {
     ///
     /// - Throws: ``FingerprintFailure``; ``FingerprintFailure/agentMissing`` if there is none.
     package func status() async throws(FingerprintFailure) -> VaultAgentStatus {
-        let reply = try await ask(within: Self.replyTimeout) { AgentRequest.frame(.status) }
+        let reply = try await ask(within: Self.replyTimeout) { VaultAgentRequest.frame(.status) }
         guard case .status(let status) = reply else { throw .malformed }
         return status
     }
@@ -77,7 +77,7 @@ package struct VaultAgentClient: Sendable {
     ///
     /// - Throws: ``FingerprintFailure``; ``FingerprintFailure/agentMissing`` if there is none, and thus no key.
     package func forget(_ vault: VaultID) async throws(FingerprintFailure) {
-        let reply = try await ask(within: Self.replyTimeout) { AgentRequest.frame(.forget, vault) }
+        let reply = try await ask(within: Self.replyTimeout) { VaultAgentRequest.frame(.forget, vault) }
         guard case .done = reply else { throw .malformed }
     }
 
@@ -86,14 +86,14 @@ package struct VaultAgentClient: Sendable {
         within limit: Duration,
         _ report: @escaping @Sendable (FingerprintSensor.Event) -> Void = { _ in },
         _ frame: @escaping @Sendable () -> SecretBytes
-    ) async throws(FingerprintFailure) -> AgentReply {
+    ) async throws(FingerprintFailure) -> VaultAgentReply {
         guard let path, let waker = Waker() else { throw .agentMissing }
         let result = await withTaskCancellationHandler {
             await DedicatedThread.run {
                 Result { () throws(FingerprintFailure) in
                     let descriptor = try Self.connect(to: path)
                     defer { close(descriptor) }
-                    let stream = AgentStream(descriptor: descriptor, waker: waker)
+                    let stream = VaultAgentStream(descriptor: descriptor, waker: waker)
                     guard stream.send(frame()) else { throw .agentMissing }
                     return try Self.reply(over: stream, before: .now + limit, report)
                 }
@@ -105,13 +105,13 @@ package struct VaultAgentClient: Sendable {
     }
 
     private static func reply(
-        over stream: AgentStream,
+        over stream: VaultAgentStream,
         before deadline: ContinuousClock.Instant,
         _ report: (FingerprintSensor.Event) -> Void
-    ) throws(FingerprintFailure) -> AgentReply {
+    ) throws(FingerprintFailure) -> VaultAgentReply {
         while true {
             let bytes = try stream.read(before: deadline)
-            switch withExtendedLifetime(bytes, { AgentReply(UnsafeRawBufferPointer($0.memory)) }) {
+            switch withExtendedLifetime(bytes, { VaultAgentReply(UnsafeRawBufferPointer($0.memory)) }) {
             case .progress(let event): report(event)
             case .failed(let failure): throw failure
             case nil: throw .malformed

@@ -102,12 +102,19 @@ struct KeyCustody: Sendable {
         misses = 0
     }
 
-    /// Checks that a match of a finger may release a key, before the sensor is used.
+    /// Checks that a key is held and no request waits for a finger, before the sensor is opened.
+    ///
+    /// - Throws: ``FingerprintFailure`` if the PIN is needed, or if another request waits for a finger.
+    mutating func checkAvailability(of vault: VaultID, at now: BootTime) throws(FingerprintFailure) {
+        _ = try entry(of: vault, at: now)
+        guard pending == nil else { throw .busy }
+    }
+
+    /// Begins a request that a match of a finger may fulfil.
     ///
     /// - Throws: ``FingerprintFailure`` if the PIN is needed, or if another request waits for a finger.
     mutating func begin(_ vault: VaultID, isSystemBus: Bool, at now: BootTime) throws(FingerprintFailure) -> Permit {
-        expire(at: now)
-        guard let entry = entries[vault] else { throw reasons[vault] ?? .noKey }
+        let entry = try entry(of: vault, at: now)
         guard entry.isTest || isSystemBus else { throw .busUnverified }
         guard pending == nil else { throw .busy }
         nextNumber += 1
@@ -139,10 +146,16 @@ struct KeyCustody: Sendable {
     mutating func redeem(_ permit: Permit, at now: BootTime) throws(FingerprintFailure) -> LockedMemory {
         guard let pending, pending.permit == permit else { throw .noKey }
         self.pending = nil
-        expire(at: now)
-        guard let entry = entries[pending.vault] else { throw reasons[pending.vault] ?? .noKey }
+        let entry = try entry(of: pending.vault, at: now)
         misses = 0
         return entry.key
+    }
+
+    /// Returns the entry of a vault, unless its key is too old or was discarded.
+    private mutating func entry(of vault: VaultID, at now: BootTime) throws(FingerprintFailure) -> Entry {
+        expire(at: now)
+        guard let entry = entries[vault] else { throw reasons[vault] ?? .noKey }
+        return entry
     }
 
     /// Ends a request without a match.

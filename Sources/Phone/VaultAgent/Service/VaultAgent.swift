@@ -117,13 +117,13 @@ package final class VaultAgent: Sendable {
     /// Answers the request of one connection.
     private func serve(_ descriptor: CInt) async {
         guard let waker = Waker() else { return }
-        let stream = AgentStream(descriptor: descriptor, waker: waker)
-        let reply: AgentReply
+        let stream = VaultAgentStream(descriptor: descriptor, waker: waker)
+        let reply: VaultAgentReply
         do throws(FingerprintFailure) {
             let request = try await DedicatedThread.run { () throws(FingerprintFailure) in
                 let bytes = try stream.read(before: .now + Self.requestTimeout)
                 return try withExtendedLifetime(bytes) { bytes throws(FingerprintFailure) in
-                    try AgentRequest(UnsafeRawBufferPointer(bytes.memory))
+                    try VaultAgentRequest(UnsafeRawBufferPointer(bytes.memory))
                 }
             }
             reply = try await answer(request, over: stream)
@@ -134,9 +134,9 @@ package final class VaultAgent: Sendable {
     }
 
     private func answer(
-        _ request: AgentRequest,
-        over stream: AgentStream
-    ) async throws(FingerprintFailure) -> AgentReply {
+        _ request: VaultAgentRequest,
+        over stream: VaultAgentStream
+    ) async throws(FingerprintFailure) -> VaultAgentReply {
         switch request {
         case .status:
             return custody.withLock { custody in
@@ -165,11 +165,14 @@ package final class VaultAgent: Sendable {
     }
 
     /// Verifies a finger and returns the key; the end of the connection cancels the verification.
-    private func release(_ vault: VaultID, over stream: AgentStream) async throws(FingerprintFailure) -> LockedMemory {
+    private func release(
+        _ vault: VaultID,
+        over stream: VaultAgentStream
+    ) async throws(FingerprintFailure) -> LockedMemory {
         let result = await withTaskGroup(of: Result<LockedMemory, FingerprintFailure>.self) { group in
             group.addTask {
                 do throws(FingerprintFailure) {
-                    return .success(try await self.verify(vault) { stream.send(AgentReply.progress($0).frame) })
+                    return .success(try await self.verify(vault) { stream.send(VaultAgentReply.progress($0).frame) })
                 } catch {
                     return .failure(error)
                 }
@@ -193,7 +196,7 @@ package final class VaultAgent: Sendable {
     ) async throws(FingerprintFailure) -> LockedMemory {
         // The cause that needs the PIN is reported even if there is no sensor.
         try custody.withLock { custody throws(FingerprintFailure) in
-            custody.end(try custody.begin(vault, isSystemBus: true, at: now()))
+            try custody.checkAvailability(of: vault, at: now())
         }
         return try await FingerprintSensor.open(on: bus) { sensor throws(FingerprintFailure) in
             let permit = try custody.withLock { custody throws(FingerprintFailure) in

@@ -29,7 +29,7 @@ package struct AgentSocket: Sendable {
     ///   - option: The option that names the path, for messages.
     /// - Throws: ``CommandFailure`` if the path is too long or in use, or the socket can't be created.
     package init(path: String, option: String = "--socket") throws(CommandFailure) {
-        try self.init(path: path, option: option, patience: FileLock.patience)
+        try self.init(path: path, option: option, patience: AdvisoryLock.patience)
     }
 
     /// Creates a socket with another time for the lock of its folder.
@@ -75,7 +75,7 @@ package struct AgentSocket: Sendable {
     private static func lockFolder(of path: String, within patience: Duration) throws(CommandFailure) -> CInt {
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        let code = descriptor < 0 ? errno : FileLock.take(descriptor, within: patience)
+        let code = descriptor < 0 ? errno : AdvisoryLock.take(descriptor, within: patience)
         guard code != 0 else { return descriptor }
         if descriptor >= 0 { close(descriptor) }
         let isKept = code == EWOULDBLOCK

@@ -17,7 +17,7 @@ package struct StateFolder: Sendable {
     ///
     /// - Parameter path: The absolute path of the folder.
     /// - Throws: ``CommandFailure`` if the folder can't be created or other users can access it.
-    package init(path: String) throws(CommandFailure) { try self.init(path: path, patience: FileLock.patience) }
+    package init(path: String) throws(CommandFailure) { try self.init(path: path, patience: AdvisoryLock.patience) }
 
     /// Creates the folder with another time for locks.
     package init(path: String, patience: Duration) throws(CommandFailure) {
@@ -154,7 +154,7 @@ package struct StateFolder: Sendable {
         let descriptor = open(file(".lock"), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Self.notWritten(file(".lock"), errno) }
         defer { close(descriptor) }
-        let code = FileLock.take(descriptor, within: patience)
+        let code = AdvisoryLock.take(descriptor, within: patience)
         guard code != EWOULDBLOCK else {
             throw CommandFailure("\(path) can't be written: another process keeps its lock", status: .temporary)
         }

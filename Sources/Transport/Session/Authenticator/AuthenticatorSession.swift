@@ -84,18 +84,18 @@ public struct AuthenticatorSession: Sendable {
     ) async throws -> AuthenticatorOutcome {
         let events = handlers.events
         return try await AuthenticatorSessionFailure.wrapping {
-            let listener = await listener(for: offer, events)
-            defer { listener?.close() }
-            return try await withTunnel(for: offer, orOnly: listener, events) { tunnel in
+            let acceptingSocket = await acceptingSocket(for: offer, events)
+            defer { acceptingSocket?.close() }
+            return try await withTunnel(for: offer, orOnly: acceptingSocket, events) { tunnel in
                 let pending = PendingClientConnection(
                     offer: offer,
                     linking: linking,
                     domain: relay.domain,
                     tunnel: tunnel,
-                    listener: listener
+                    acceptingSocket: acceptingSocket
                 )
                 let verified = try await pending.advertise(on: radio, timeouts.untilClient, events)
-                listener?.close()
+                acceptingSocket?.close()
                 events(.clientVerified(over: verified.transport.kind))
                 return try await verified.transport.use(insteadOf: tunnel) {
                     let client = try await verified.completeHandshake(
@@ -103,7 +103,7 @@ public struct AuthenticatorSession: Sendable {
                         presentsCredentials: handlers.wallet != nil,
                         events
                     )
-                    return try await client.serve(timeouts, accepting: relyingParties, handlers)
+                    return try await client.answerRequests(timeouts, accepting: relyingParties, handlers)
                 }
             }
         }
@@ -142,22 +142,22 @@ public struct AuthenticatorSession: Sendable {
                     try await withdraw()
                     events(.clientVerified(over: .webSocket))
                     let client = try await verified.completeHandshake(info, events)
-                    return try await client.serve(timeouts, accepting: relyingParties, handlers)
+                    return try await client.answerRequests(timeouts, accepting: relyingParties, handlers)
                 }
             }
         }
     }
 
-    /// Returns a listener for L2CAP connections if the client offers L2CAP and this computer supports it.
-    private func listener(
+    /// Returns a socket for L2CAP connections if the client offers L2CAP and this computer supports it.
+    private func acceptingSocket(
         for offer: QROffer,
         _ events: @Sendable (AuthenticatorEvent) -> Void
-    ) async -> L2CAPListener? {
+    ) async -> L2CAPAcceptingSocket? {
         guard acceptsBLEChannel, offer.channels.contains(.l2cap) else { return nil }
         do throws(L2CAPError) {
-            let listener = try await radio.listener()
+            let acceptingSocket = try await radio.acceptingSocket()
             events(.listeningByRadio)
-            return listener
+            return acceptingSocket
         } catch {
             events(.radioChannelFailed(RadioChannelFailure(error)))
             return nil
@@ -166,10 +166,10 @@ public struct AuthenticatorSession: Sendable {
 
     /// Opens the tunnel and runs `body`.
     ///
-    /// If the tunnel cannot be opened and there is a listener, `body` runs without a tunnel.
+    /// If the tunnel cannot be opened and there is an accepting socket, `body` runs without a tunnel.
     private func withTunnel(
         for offer: QROffer,
-        orOnly listener: L2CAPListener?,
+        orOnly acceptingSocket: L2CAPAcceptingSocket?,
         _ events: @escaping @Sendable (AuthenticatorEvent) -> Void,
         _ body: @escaping @Sendable (WebSocketTunnel?) async throws -> AuthenticatorOutcome
     ) async throws -> AuthenticatorOutcome {
@@ -187,7 +187,7 @@ public struct AuthenticatorSession: Sendable {
                 redirected: { events(.redirected($0)) },
                 serving
             )
-        } catch let error as TunnelError where listener != nil && !isOpen.withLock({ $0 }) {
+        } catch let error as TunnelError where acceptingSocket != nil && !isOpen.withLock({ $0 }) {
             events(.relayUnusable(error))
             return try await body(nil)
         }

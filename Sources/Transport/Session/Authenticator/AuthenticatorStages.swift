@@ -14,7 +14,7 @@ struct PendingClientConnection: Sendable {
     let linking: LinkOffer?
     let eid: EID
     let tunnel: WebSocketTunnel?
-    let listener: L2CAPListener?
+    let acceptingSocket: L2CAPAcceptingSocket?
     /// Maximum time to wait for the first message on an L2CAP connection.
     var firstMessageTimeout = Duration.seconds(5)
 
@@ -23,7 +23,7 @@ struct PendingClientConnection: Sendable {
         linking: LinkOffer? = nil,
         domain: TunnelDomain,
         tunnel: WebSocketTunnel?,
-        listener: L2CAPListener?
+        acceptingSocket: L2CAPAcceptingSocket?
     ) {
         var generator = SystemRandomNumberGenerator()
         (self.offer, self.linking) = (offer, linking)
@@ -31,7 +31,7 @@ struct PendingClientConnection: Sendable {
         let routingID = tunnel?.routingID ?? RoutingID(node: 0, check: 0)
         self.eid = EID(routingID: routingID, domain: domain, using: &generator)
         self.tunnel = tunnel
-        self.listener = listener
+        self.acceptingSocket = acceptingSocket
     }
 
     /// Advertises until handshake message 1 of a client verifies.
@@ -40,7 +40,7 @@ struct PendingClientConnection: Sendable {
         _ limit: Duration,
         _ events: @escaping @Sendable (AuthenticatorEvent) -> Void
     ) async throws -> VerifiedClient {
-        try await radio.withAdvert(eid.sealed(with: offer.secret.eidKey), listener: listener) { advert in
+        try await radio.withAdvert(eid.sealed(with: offer.secret.eidKey), acceptingSocket: acceptingSocket) { advert in
             events(.advertising)
             return try await withThrowingTaskGroup(of: VerifiedClient.self) { group in
                 group.addTask {
@@ -63,8 +63,8 @@ struct PendingClientConnection: Sendable {
         try await withThrowingTaskGroup(of: VerifiedClient?.self) { group in
             defer { group.cancelAll() }
             if let tunnel { group.addTask { try await awaitClient(through: tunnel, events) } }
-            if let listener {
-                let acceptor = L2CAPAcceptor(listener: listener, timeout: firstMessageTimeout)
+            if let acceptingSocket {
+                let acceptor = L2CAPAcceptor(acceptingSocket: acceptingSocket, timeout: firstMessageTimeout)
                 group.addTask { try await acceptor.awaitClient(verify) }
             }
             for try await case let verified? in group { return verified }
@@ -83,7 +83,7 @@ struct PendingClientConnection: Sendable {
     ) async throws -> VerifiedClient? {
         do {
             return try verify(try await tunnel.receive { HandshakeMessage(bytes: $0.bytes) }, over: .webSocket(tunnel))
-        } catch let error where listener != nil && (error is TunnelError || error is HandshakeError) {
+        } catch let error where acceptingSocket != nil && (error is TunnelError || error is HandshakeError) {
             events(.relayUnusable(error as? TunnelError ?? .messageRefused))
             return nil
         } catch let error as TunnelError where error == .messageRefused || error.reportsBadMessage {

@@ -21,13 +21,13 @@ struct L2CAPAcceptor: Sendable {
         case disconnected
     }
 
-    let listener: L2CAPListener
+    let acceptingSocket: L2CAPAcceptingSocket
     /// Maximum time to wait for the first message on a connection.
     let timeout: Duration
 
     /// Waits for a client that verifies.
     ///
-    /// - Returns: The client; `nil` if the maximum number of connections is reached or the listener fails before a
+    /// - Returns: The client; `nil` if the maximum number of connections is reached or its socket fails before a
     ///   client verifies.
     func awaitClient(
         _ verify: @escaping @Sendable (HandshakeMessage, Transport) throws(HandshakeError) -> VerifiedClient
@@ -38,14 +38,14 @@ struct L2CAPAcceptor: Sendable {
             while true {
                 if !isAccepting, open < Self.maximumConcurrent, total < Self.maximumConnections {
                     isAccepting = true
-                    group.addTask { .accepted(try await listener.next()) }
+                    group.addTask { .accepted(try await acceptingSocket.next()) }
                 }
                 do {
                     switch try await group.next() {
                     case .accepted(let socket)?:
                         (total, open, isAccepting) = (total + 1, open + 1, false)
-                        // If the listener is closed, the kernel rejects other peers instead of queueing them.
-                        if total == Self.maximumConnections { listener.close() }
+                        // If the socket is closed, the kernel rejects other peers instead of queueing them.
+                        if total == Self.maximumConnections { acceptingSocket.close() }
                         group.addTask { await verifyClient(on: socket, verify) }
                     case .verified(let client)?: return client
                     case .disconnected?: open -= 1
@@ -54,7 +54,7 @@ struct L2CAPAcceptor: Sendable {
                 } catch is L2CAPError {
                     // Clients that are already connected may still verify.
                     (total, isAccepting) = (Self.maximumConnections, false)
-                    listener.close()
+                    acceptingSocket.close()
                 }
             }
         }

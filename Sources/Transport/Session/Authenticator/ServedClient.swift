@@ -15,7 +15,8 @@ struct ServedClient: Sendable {
     /// Maximum number of messages that a client may send.
     static let maximumMessages = 64
 
-    func serve(
+    /// Answers requests until the client sends *shutdown* or disconnects.
+    func answerRequests(
         _ timeouts: AuthenticatorTimeouts,
         accepting relyingParties: Set<RelyingPartyID.Kind> = [.domain],
         _ handlers: AuthenticatorSession.Handlers

@@ -42,7 +42,7 @@ public struct ClientSession: Sendable {
     public let offersBLEChannel: Bool
 
     /// The terms on which the phone that scans the code may be linked; `nil` if the code does not offer linking.
-    public let linking: LinkAcceptance?
+    public let linking: LinkOfferPolicy?
 
     /// The tunnels that are closed after the session has returned its result; `nil` if it closes them before.
     public let closing: ClosingTunnels?
@@ -53,7 +53,7 @@ public struct ClientSession: Sendable {
         network: NetworkConfiguration,
         timeouts: ClientTimeouts = ClientTimeouts(),
         offersBLEChannel: Bool = false,
-        linking: LinkAcceptance? = nil,
+        linking: LinkOfferPolicy? = nil,
         closing: ClosingTunnels? = nil
     ) {
         self.radio = radio

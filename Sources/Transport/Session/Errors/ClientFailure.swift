@@ -13,9 +13,29 @@ public struct ClientFailure: SessionFailure, Hashable {
     public let sentence: String
     /// Exit status of a command that ends with this failure.
     public let status: ExitStatus
+    private let subject: Subject
 
-    init(_ code: String, _ sentence: String, status: ExitStatus = .temporary) {
-        (self.code, self.sentence, self.status) = (code, sentence, status)
+    /// The phone that a sentence is about.
+    private enum Subject: Hashable {
+        /// The phone that scans a code, or none.
+        case unnamed
+        /// The linked phone, by its name.
+        case linkedPhone
+        /// The phone of a link that no longer exists, by its name.
+        case unlinkedPhone
+    }
+
+    init(_ code: String, _ sentence: String, status: ExitStatus) {
+        self.init(code, sentence, status: status, subject: .unnamed)
+    }
+
+    private init(
+        _ code: String,
+        _ sentence: String,
+        status: ExitStatus = .temporary,
+        subject: Subject = .unnamed
+    ) {
+        (self.code, self.sentence, self.status, self.subject) = (code, sentence, status, subject)
     }
 
     /// No advert was received in time.
@@ -89,7 +109,11 @@ public struct ClientFailure: SessionFailure, Hashable {
 
     /// The relay cannot reach the linked phone.
     public static func phoneUnreachable(_ name: PhoneName) -> Self {
-        Self("linked-phone-unreachable", "\(name.quoted) could not be reached; scan the code instead")
+        Self(
+            "linked-phone-unreachable",
+            "\(name.quoted) could not be reached; scan the code instead",
+            subject: .linkedPhone
+        )
     }
 
     /// The push server reports that the linked phone has ended its subscription; nothing proves that to the client.
@@ -97,13 +121,18 @@ public struct ClientFailure: SessionFailure, Hashable {
         Self(
             "linked-phone-unsubscribed",
             "\(name.quoted) has ended its push subscription, so the relay can't wake it; scan the code instead, with "
-                + "--link to link it again"
+                + "--link to link it again",
+            subject: .linkedPhone
         )
     }
 
     /// The request was not accepted on the linked phone in time, or the phone is not nearby.
     public static func phoneNotAnswering(_ name: PhoneName) -> Self {
-        Self("linked-phone-silent", "\(name.quoted) did not answer nearby in time; scan the code instead")
+        Self(
+            "linked-phone-silent",
+            "\(name.quoted) did not answer nearby in time; scan the code instead",
+            subject: .linkedPhone
+        )
     }
 
     /// The user of the linked phone has declined to be contacted.
@@ -111,7 +140,8 @@ public struct ClientFailure: SessionFailure, Hashable {
         Self(
             "linked-phone-declined",
             "the request was declined on \(name.quoted); scan the code instead",
-            status: .notPermitted
+            status: .notPermitted,
+            subject: .linkedPhone
         )
     }
 
@@ -120,7 +150,8 @@ public struct ClientFailure: SessionFailure, Hashable {
         Self(
             "not-the-linked-phone",
             "the device that answered is not \(name.quoted); scan the code instead",
-            status: .dataError
+            status: .dataError,
+            subject: .linkedPhone
         )
     }
 
@@ -129,15 +160,16 @@ public struct ClientFailure: SessionFailure, Hashable {
         Self(
             "link-gone",
             "\(name.quoted) is no longer linked with this computer; scan the code instead, with --link to link it again",
-            status: .unavailable
+            status: .unavailable,
+            subject: .unlinkedPhone
         )
     }
 
     /// True if the link that was used no longer exists.
-    public var removesLink: Bool { code == "link-gone" }
+    public var removesLink: Bool { subject == .unlinkedPhone }
 
     /// True if the sentence names the linked phone.
-    package var namesPhone: Bool { code.hasPrefix("linked-phone-") || code == "not-the-linked-phone" || removesLink }
+    package var namesPhone: Bool { subject != .unnamed }
 
     /// A bug in this program.
     public static func internalFault(_ text: String) -> Self {

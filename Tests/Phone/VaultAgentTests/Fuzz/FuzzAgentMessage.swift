@@ -14,28 +14,28 @@ func fuzzAgentMessage(_ input: [UInt8]) throws -> Bool {
 }
 
 private func request(_ message: [UInt8]) throws -> Bool {
-    let read: AgentRequest
+    let read: VaultAgentRequest
     do {
-        read = try message.withUnsafeBytes { bytes in try AgentRequest(bytes) }
+        read = try message.withUnsafeBytes { bytes in try VaultAgentRequest(bytes) }
     } catch let failure as FingerprintFailure {
         try invariant(failure == .malformed || failure == .memoryNotLocked, "a request is malformed")
         return false
     }
     let frame: SecretBytes
     switch read {
-    case .status: frame = AgentRequest.frame(.status)
-    case .release(let vault): frame = AgentRequest.frame(.release, vault)
-    case .forget(let vault): frame = AgentRequest.frame(.forget, vault)
+    case .status: frame = VaultAgentRequest.frame(.status)
+    case .release(let vault): frame = VaultAgentRequest.frame(.release, vault)
+    case .forget(let vault): frame = VaultAgentRequest.frame(.forget, vault)
     case .hold(let vault, let key, let isTest, let fingers):
         try invariant(FingerList.isValid(fingers), "lists of fingers are valid")
-        frame = key.withUnsafeBytes { AgentRequest.holdFrame(vault, key: $0, isTest: isTest, fingers: fingers) }
+        frame = key.withUnsafeBytes { VaultAgentRequest.holdFrame(vault, key: $0, isTest: isTest, fingers: fingers) }
     }
     try invariant(body(of: frame) == message, "a request has one encoding")
     return true
 }
 
 private func reply(_ message: [UInt8]) throws -> Bool {
-    guard let read = message.withUnsafeBytes({ AgentReply($0) }) else { return false }
+    guard let read = message.withUnsafeBytes({ VaultAgentReply($0) }) else { return false }
     if case .status(let status) = read, status.held.count > KeyCustody.maximumKeys { return true }
     let frame = read.frame
     try invariant(body(of: frame) == message, "a reply has one encoding")
@@ -44,5 +44,5 @@ private func reply(_ message: [UInt8]) throws -> Bool {
 
 /// Returns type and body of a frame.
 private func body(of frame: SecretBytes) -> [UInt8] {
-    withExtendedLifetime(frame) { Array($0.memory.dropFirst(AgentFrame.headerLength)) }
+    withExtendedLifetime(frame) { Array($0.memory.dropFirst(VaultAgentFrame.headerLength)) }
 }

@@ -95,7 +95,6 @@ struct ObservedKey {
                 continue
             case .askPresence(let id): try opened(id, channel, nil)
             case .askPhone(let id, let request, _): try opened(id, channel, request)
-            case .showExcluded(let id): try invariant(window?.id == id, "a message is shown in the open window")
             case .closeWindow(let id, let status):
                 try invariant(window?.id == id, "the open window closes")
                 statuses.append(status)

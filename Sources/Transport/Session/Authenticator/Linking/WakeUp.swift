@@ -28,23 +28,55 @@ public struct VerifiedWakeUp: Sendable {
         (self.link, hint, nonce, self.wake) = (link, request.hint, request.nonce, wake)
     }
 
-    /// Asks the user and returns the approved wake-up; `nil` unless the user approves it.
+    /// Asks the user and returns the decision.
     ///
     /// - Parameters:
     ///   - isolation: The caller's actor.
-    ///   - ask: Returns true if the user taps. It uses neither a radio nor a network.
-    public func approved(
+    ///   - ask: Returns the user's answer. It uses neither a radio nor a network.
+    public func decision(
         isolation: isolated (any Actor)? = #isolation,
-        by ask: (VerifiedWakeUp) async throws -> Bool
-    ) async rethrows -> ApprovedWakeUp? {
-        guard try await ask(self) else { return nil }
-        return ApprovedWakeUp(request: self)
+        by ask: (VerifiedWakeUp) async throws -> WakeUpAnswer
+    ) async rethrows -> WakeUpDecision {
+        switch try await ask(self) {
+        case .approved: .approved(ApprovedWakeUp(request: self))
+        case .declined: .declined
+        case .unanswered: .unanswered
+        }
+    }
+}
+
+/// The user's answer to the question about one wake-up.
+public enum WakeUpAnswer: Hashable, Sendable {
+    /// The user tapped.
+    case approved
+    /// The user declined.
+    case declined
+    /// There was no answer in time, or the question could not be shown.
+    case unanswered
+}
+
+/// The decision about one wake-up: the user's answer and, after a tap, the permission for a ceremony.
+public enum WakeUpDecision: Sendable {
+    /// The user tapped.
+    case approved(ApprovedWakeUp)
+    /// The user declined.
+    case declined
+    /// There was no answer in time, or the question could not be shown.
+    case unanswered
+
+    /// The user's answer.
+    public var answer: WakeUpAnswer {
+        switch self {
+        case .approved: .approved
+        case .declined: .declined
+        case .unanswered: .unanswered
+        }
     }
 }
 
 /// A wake-up that the user has approved.
 ///
-/// Only ``VerifiedWakeUp/approved(isolation:by:)`` creates it, and only with it does a session advertise or open a tunnel.
+/// Only ``VerifiedWakeUp/decision(isolation:by:)`` creates it, and only with it does a session advertise or open a tunnel.
 /// Otherwise a relay, or a thief of the link's secret, could locate the device.
 public struct ApprovedWakeUp: Sendable {
     /// The request.

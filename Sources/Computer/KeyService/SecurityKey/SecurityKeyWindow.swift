@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import HybridCTAP
+internal import HybridCommandSupport
+internal import HybridPrimitives
+internal import HybridProgram
+internal import HybridSecurityKey
+internal import HybridThreads
+
+/// A window of the security key, on a thread of its own from its opening until its request has been answered.
+final class SecurityKeyWindow: Sendable {
+    /// The purpose of a window.
+    enum Content: Sendable {
+        /// The user selects this key.
+        case selection
+        /// The phone performs a request; if `afterConfirmation` is true, the user is asked first whether to use the phone.
+        case phone(PhoneRequest, afterConfirmation: Bool)
+    }
+
+    /// An event of a window.
+    enum Event: Sendable {
+        /// The user has acted.
+        case user(WindowEnd)
+        /// The ceremony has ended.
+        case phone(PhoneResult)
+    }
+
+    /// The programs and files that windows need.
+    struct Dependencies: Sendable {
+        let launcher: CeremonyLauncher
+        let journal: Journal
+        /// The time limit in seconds for finding a phone, and again for its user.
+        let seconds: Int
+        /// Receives a sentence if something can't be shown or recorded.
+        let report: @Sendable (String) -> Void
+    }
+
+    /// The name of the window.
+    let id: WindowID
+    private let content: Content
+    private let dependencies: Dependencies
+    private let notify: @Sendable (WindowID, Event) -> Void
+    private let cancellation: Cancellation
+    /// The status that the client has received.
+    private let ending = Locked<CTAPStatus?>(nil)
+
+    /// Opens a window; returns `nil` if the process has no descriptors or threads left.
+    ///
+    /// - Parameters:
+    ///   - id: The name of the window.
+    ///   - content: The purpose.
+    ///   - dependencies: The programs and files.
+    ///   - notify: Receives the events of the window, on its thread.
+    init?(
+        _ id: WindowID,
+        _ content: Content,
+        _ dependencies: Dependencies,
+        notify: @escaping @Sendable (WindowID, Event) -> Void
+    ) {
+        guard let cancellation = Cancellation() else { return nil }
+        self.id = id
+        self.content = content
+        self.dependencies = dependencies
+        self.notify = notify
+        self.cancellation = cancellation
+        guard DedicatedThread.start({ [self] in run() }) else { return nil }
+    }
+
+    /// Closes the window.
+    ///
+    /// - Parameter status: The status that the client receives.
+    func close(_ status: CTAPStatus) {
+        ending.withLock { $0 = $0 ?? status }
+        cancellation.cancel()
+    }
+
+    private func run() {
+        switch content {
+        case .selection: select()
+        case .phone(let request, let asksFirst):
+            let description = KeyRequestDescription(request)
+            let failure = ask(request, description, asksFirst)
+            // The key closes each window, which tells the result for the client.
+            waitForClosing()
+            record(request, description, failure)
+        }
+    }
+
+    private func post(_ event: Event) { notify(id, event) }
+
+    private func waitForClosing() {
+        var polled = pollfd(fd: cancellation.descriptor, events: Int16(POLLIN), revents: 0)
+        while poll(&polled, 1, -1) < 0, errno == EINTR {}
+    }
+
+    private var limit: Duration { .seconds(dependencies.seconds) }
+
+    private func open(_ event: String) -> CeremonyWindow? {
+        let window = dependencies.launcher.open(event: event)
+        if window == nil { dependencies.report("the prompt can't be started; see hybrid-key status") }
+        return window
+    }
+
+    // MARK: - Selection
+
+    private func select() {
+        guard let window = open(KeyRequestDescription.selection(timeout: limit)) else { return post(.user(.closing)) }
+        switch decision(in: window) {
+        case .agreed: post(.user(.confirmation))
+        case .cancelled, .gone: post(.user(.closing))
+        case .withdrawn, .timedOut: break
+        }
+        window.prompt?.end()
+    }
+
+    /// Returns the user's decision to use the phone.
+    ///
+    /// A key that is not touched does not answer. The same applies if the user can't be asked.
+    private func decision(in window: CeremonyWindow) -> PromptProcess.Decision {
+        if let prompt = window.prompt { return prompt.decision(unless: cancellation, within: limit) }
+        dependencies.report("the user can't be asked whether to use the phone; install hybrid-prompt")
+        return .timedOut
+    }
+
+    // MARK: - The phone
+
+    /// Performs the request.
+    ///
+    /// - Returns: The reason of a failure, for the journal.
+    private func ask(_ request: PhoneRequest, _ description: KeyRequestDescription, _ asksFirst: Bool) -> String? {
+        guard let command = CeremonyRequest.Command(request),
+            let window = open(description.event(timeout: limit, asksFirst: asksFirst))
+        else {
+            post(.phone(.failed))
+            post(.user(.closing))
+            return "failed: no prompt"
+        }
+        if asksFirst {
+            let decision = decision(in: window)
+            guard decision == .agreed else {
+                window.prompt?.end()
+                if decision == .cancelled || decision == .gone { post(.user(.closing)) }
+                return nil
+            }
+        }
+        let result = dependencies.launcher.perform(
+            CeremonyRequest(command, purpose: description.text, seconds: dependencies.seconds),
+            in: window,
+            cancellation: cancellation
+        )
+        switch result {
+        case .answered(let bytes):
+            let response = try? CTAPResponse(parsing: bytes)
+            post(.phone(response.map(PhoneResult.responded) ?? .failed))
+            dependencies.launcher.leave(window)
+            return nil
+        case .refused(let status, _):
+            post(.phone(.responded(.failure(status))))
+            showResult(in: window)
+            return status == .operationDenied ? "declined" : "failed: \(status.meaning)"
+        case .failed(let status):
+            post(.phone(.failed))
+            showResult(in: window)
+            return "failed: \(status.name)"
+        case .cancelled:
+            post(.user(.closing))
+            return nil
+        }
+    }
+
+    /// Waits until the user has read the message of the window.
+    private func showResult(in window: CeremonyWindow) {
+        let decision = window.prompt?.decision(unless: cancellation) ?? .gone
+        guard decision == .withdrawn else { return post(.user(.closing)) }
+        // The client has its answer already, so the user still learns the reason. A client that has left wants none.
+        if ending.withLock({ $0 }) == .keepaliveCancel {
+            window.prompt?.end()
+        } else {
+            dependencies.launcher.leave(window)
+        }
+    }
+
+    // MARK: - The journal
+
+    private func record(_ request: PhoneRequest, _ description: KeyRequestDescription, _ failure: String?) {
+        let status = ending.withLock { $0 } ?? .other
+        let result =
+            switch status {
+            case .success: request.isRegistration ? "created" : "signed"
+            case .keepaliveCancel: "cancelled"
+            case .credentialExcluded: "failed: already registered"
+            default: failure ?? "failed: \(status.meaning)"
+            }
+        let entry = JournalEntry(
+            time: WallClock.realtime.now(),
+            door: .securityKey,
+            relyingParty: request.relyingParty.text,
+            purpose: description.text,
+            result: result
+        )
+        do throws(CommandFailure) {
+            try dependencies.journal.append(entry)
+        } catch {
+            dependencies.report(error.sentence)
+        }
+    }
+}
+
+extension CeremonyRequest.Command {
+    /// Creates a command from a request of a client of the key; `nil` if phones have no such command.
+    fileprivate init?(_ request: PhoneRequest) {
+        // The process of the ceremony learns what the phone supports, and removes the rest.
+        var phone = SecurityKey.info
+        phone.extensions = ["credProtect"]
+        switch request.request(for: phone) {
+        case .makeCredential(let request): self = .create(request)
+        case .getAssertion(let request): self = .sign(request)
+        case .getInfo, .selection: return nil
+        }
+    }
+}

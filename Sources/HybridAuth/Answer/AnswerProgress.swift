@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridCTAP
+internal import HybridCaBLE
+internal import HybridCommandSupport
+internal import HybridDataChannel
+internal import HybridNetwork
+internal import HybridSession
+
+/// The progress of an answer on standard error: plain lines, since pinentry may use the same terminal, or JSON.
+struct AnswerProgress: Sendable {
+    let report: ProgressReport
+
+    init(json: Bool) {
+        report = ProgressReport(program: HybridAuth.programName, format: json ? .json : .lines)
+    }
+
+    /// Shows an event.
+    @Sendable func show(_ event: AuthenticatorEvent) {
+        switch event {
+        case .tunnelOpen(let domain):
+            enter("tunnel-open", "tunnel open at the relay \(domain.host)", [("relay", domain.host)])
+        case .advertising: enter("advertising", "advertising over Bluetooth")
+        case .redirected(let step):
+            notify("redirected", "\(step.from) redirects to \(step.to)", [("from", step.from), ("to", step.to)])
+        case .listeningByRadio: notify("listening-by-bluetooth", "the other device may also connect by Bluetooth alone")
+        case .radioChannelFailed(let failure):
+            notify(
+                "bluetooth-channel-failed",
+                "there is no Bluetooth channel (\(failure.reason)); the other device must connect through the relay"
+            )
+        case .relayUnusable(let error):
+            notify(
+                "relay-out",
+                "the other device must connect by Bluetooth: \(error.sentence)",
+                [("code", error.code)]
+            )
+        case .clientVerified(over: .webSocket): enter("connected", "the other device is nearby; connected")
+        case .clientVerified(over: .l2cap):
+            enter("connected", "the other device is nearby; connected by Bluetooth", [("channel", "bluetooth")])
+        case .request(.makeCredential):
+            enter("asked", "the other device asks for a new passkey", [("operation", "create")])
+        case .request(.getAssertion): enter("asked", "the other device asks for a sign-in", [("operation", "sign-in")])
+        case .request(nil):
+            enter("asked", "the other device sent a request that can't be read", [("operation", "unreadable")])
+        case .answered(let status) where status == .success: enter("answered", "response sent")
+        case .linkOffered, .request, .answered, .credentialRequested, .credentialAnswered: break
+        }
+    }
+
+    /// Reports a notice, which does not change the state.
+    func notify(_ name: String, _ text: String, _ details: [(name: String, value: String)] = []) {
+        report.notify(ProgressState(name, text, details: details))
+    }
+
+    private func enter(_ name: String, _ text: String, _ details: [(name: String, value: String)] = []) {
+        report.enter(ProgressState(name, text, details: details))
+    }
+}

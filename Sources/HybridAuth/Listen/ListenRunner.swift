@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridAuthenticator
+internal import HybridBLEAdvert
+internal import HybridCTAP
+internal import HybridCaBLE
+internal import HybridCommandSupport
+internal import HybridDataChannel
+internal import HybridDesktopPortal
+internal import HybridNetwork
+internal import HybridPhoneLinks
+internal import HybridPrimitives
+internal import HybridProgram
+internal import HybridSession
+internal import HybridTPM
+
+/// The service that waits for linked computers, with its resolved settings.
+struct ListenRunner: Sendable {
+    private let store: PhoneLinkStore
+    private let settings: Configuration
+    private let network: NetworkConfiguration
+    private let adapter: AdapterName?
+    private let relyingParties: Set<RelyingPartyID.Kind>
+    private let vault: String?
+    private let tpm: TPMDevice
+    private let pinentry: String?
+    private let prompt: WakeUpPrompt
+    /// The relay for new links that a push service wakes; `nil` if new links use connections.
+    private let pushDomain: TunnelDomain?
+    private let usesPush: Bool
+    private let pushDistributor: String?
+    /// The time without work after which the service ends, if the session bus starts it again.
+    private let idleTime: Duration
+    /// Lines for the journal, without IDs and secrets.
+    private let progress = AnswerProgress(json: false)
+
+    init(_ options: LinkRelayOptions, idleTime: Duration, _ settings: Configuration) throws {
+        (self.settings, self.idleTime) = (settings, idleTime)
+        store = try PhoneLinkStore(path: PhoneLinkStore.defaultPath(ProcessEnvironment.variables))
+        var network = try options.configuration(settings)
+        // A connection that waits gets a session, with which the connection for a request needs a round trip less.
+        network.sessions = TLSSessions()
+        self.network = network
+        adapter = options.network.adapter
+        relyingParties = try settings.value(AuthSettings.localServices) ? Set(RelyingPartyID.Kind.allCases) : [.domain]
+        vault = try settings.value(AuthSettings.vault)
+        tpm = try settings.value(AuthSettings.tpm)
+        pinentry = try settings.value(AuthSettings.pinentry)
+        usesPush = try settings.value(AuthSettings.push)
+        pushDomain = usesPush ? try AuthSettings.domain(settings) : nil
+        if usesPush, pushDomain == nil {
+            throw CommandFailure(
+                "no relay is chosen for push messages; run hybrid-auth setup, or name yours with --tunnel-domain",
+                status: .usage
+            )
+        }
+        if let pushDomain, pushDomain.isAssigned {
+            throw CommandFailure("the relay \(pushDomain.host) can't wake this device; choose another", status: .usage)
+        }
+        pushDistributor = try settings.value(AuthSettings.pushDistributor)
+        prompt = WakeUpPrompt(pinentry: pinentry, environment: ProcessEnvironment.variables)
+    }
+
+    /// Listens until the task is canceled.
+    func run() async throws {
+        let identity = try store.identity()
+        let notifier = ServiceNotifier()
+        let handler = WakeUpHandler(
+            store: store,
+            ask: prompt.ask,
+            perform: { await performAndReport($0, $1, identity) },
+            report: show
+        )
+        let listener = LinkListener(
+            store: store,
+            handler: handler,
+            destination: { try Self.destination($0, settings, network) },
+            report: show
+        )
+        let contents = try store.contents()
+        if contents.links.isEmpty {
+            report("no computer is linked; show a code with hybrid-client show-qr --link and scan it")
+        }
+        // Links that were made with a push service stay so after the setting was turned off.
+        let hasPush = try contents.links.contains { $0.push != nil } || store.reserve() != nil
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await observeResumes(listener) }
+            group.addTask { try await listener.run { _ = notifier.ready() } }
+            if usesPush || hasPush { group.addTask { try await receivePushMessages(handler) } }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+        _ = notifier.stopping()
+    }
+
+    /// Handles push messages until nothing is left to do; tries again while there is no session bus.
+    private func receivePushMessages(_ handler: WakeUpHandler) async throws {
+        var reported: PushFailure?
+        while true {
+            do {
+                guard let address = SessionBus.address(ProcessEnvironment.variables) else {
+                    throw PushFailure.noSessionBus
+                }
+                let service = PushService(
+                    store: store,
+                    handler: handler,
+                    domain: pushDomain,
+                    distributor: pushDistributor,
+                    deviceName: NewLink.deviceName,
+                    address: address,
+                    idleTime: idleTime,
+                    destination: { try Self.destination($0, settings, network) },
+                    report: show
+                )
+                try await service.run()
+                return report("nothing is left to do; the session bus starts this program again for a push message")
+            } catch let failure as PushFailure {
+                if failure != reported { report(failure.sentence) }
+                reported = failure
+                try await Task.sleep(for: .seconds(60))
+            }
+        }
+    }
+
+    /// Returns the network settings and the token for a relay.
+    static func destination(
+        _ domain: TunnelDomain,
+        _ settings: Configuration,
+        _ network: NetworkConfiguration
+    ) throws -> LinkListener.Destination {
+        let token = try AuthSettings.tokenFile(for: domain, settings).map(AuthSettings.token)
+        return LinkListener.Destination(relay: RelayEndpoint(domain: domain, network: network), bearerToken: token)
+    }
+
+    /// Opens all connections again after each resume; without logind, they are opened again once they have failed.
+    private func observeResumes(_ listener: LinkListener) async {
+        while !Task.isCancelled {
+            try? await ResumeObserver.observe { listener.resumed() }
+            try? await Task.sleep(for: .seconds(60))
+        }
+    }
+
+    /// Performs the ceremony after the user's tap, and shows a failure, because users do not see standard error.
+    private func performAndReport(_ wakeUp: ApprovedWakeUp, _ label: String, _ identity: PhoneIdentity) async {
+        do {
+            try await BluetoothRadio.whileOpen(adapter, progress) { radio in
+                try await performCeremony(wakeUp, label, identity, by: radio)
+            }
+            report("answered the request of \(SafeText(quoting: label))")
+        } catch let shown as AlreadyShownFailure {
+            report(shown.failure.sentence)
+        } catch let error as any ExplainedFailure {
+            report(error.sentence)
+            await prompt.show("The request was not answered", error.sentence)
+        } catch {
+            if !(error is CancellationError) { report("internal fault: \(error); please report it") }
+        }
+    }
+
+    private func performCeremony(
+        _ wakeUp: ApprovedWakeUp,
+        _ label: String,
+        _ identity: PhoneIdentity,
+        by radio: BluetoothRadio
+    ) async throws {
+        let domain = wakeUp.request.link.domain
+        let prompts = try SignInPrompts(
+            pinentry: .forSignIn(pinentry),
+            transport: ClientTransport(relay: domain.host),
+            age: nil,
+            virtualRadio: radio.isVirtual,
+            computer: label
+        )
+        let destination = try Self.destination(domain, settings, network)
+        let session = AuthenticatorSession(
+            radio: radio,
+            relay: destination.relay,
+            bearerToken: destination.bearerToken,
+            acceptsBLEChannel: false,
+            relyingParties: relyingParties
+        )
+        let vault = VaultSession(path: vault, tpm: tpm, progress: progress)
+        try await vault.withHandlers(asking: prompts, radio) { handlers in
+            try await session.serveLinked(
+                wakeUp,
+                identity: identity,
+                info: Authenticator.info,
+                handlers: handlers
+            )
+        }
+    }
+
+    @Sendable private func show(_ event: LinkListener.Event) {
+        switch event {
+        case .listening(let label, let host): report("\(SafeText(quoting: label)) can wake this device through \(host)")
+        case .disconnected(let label, let failure):
+            report("not reachable for \(SafeText(quoting: label)): \(failure.message)")
+        case .revoked(let label): report("the link with \(SafeText(quoting: label)) is revoked at the relay")
+        case .unusable(let sentence): report(sentence)
+        }
+    }
+
+    @Sendable private func show(_ event: PushService.Event) {
+        switch event {
+        case .ready(let host): report("a push subscription for the next link is ready at \(host)")
+        case .failed(let failure): report("push: \(failure.sentence)")
+        case .ended(let label):
+            report(LinkText.unreachable(label))
+        case .unsubscribed(let label): report("the push subscription of \(SafeText(quoting: label)) has ended")
+        case .ignored(let reason): report("ignored a push message: \(reason)")
+        case .unusable(let sentence): report(sentence)
+        }
+    }
+
+    @Sendable private func show(_ event: WakeUpHandler.Event) {
+        switch event {
+        case .ignored(let label, let reason):
+            report("ignored a wake-up\(label.map { " for \(SafeText(quoting: $0))" } ?? ""): \(reason)")
+        case .refused(let label, let reason): report("declined a request of \(SafeText(quoting: label)): \(reason)")
+        case .asking(let label, let hint):
+            report("\(SafeText(quoting: label)) asks to \(WakeUpPrompt.verb(hint))")
+        case .answered(let label, let answer):
+            let words =
+                switch answer {
+                case .approved: "approved"
+                case .declined: "declined"
+                case .unanswered: "not answered in time"
+                }
+            report("the request of \(SafeText(quoting: label)) was \(words)")
+        case .muted(let label):
+            let sentence =
+                "\(SafeText(quoting: label)) is muted after three declined requests; to undo that, run hybrid-auth links "
+                + "unmute"
+            report(sentence)
+            Task { await prompt.show("A computer is muted", sentence) }
+        }
+    }
+}

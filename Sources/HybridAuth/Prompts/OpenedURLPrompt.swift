@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridCommandSupport
+internal import HybridPinentry
+internal import HybridPrimitives
+internal import HybridProgram
+
+/// A failure that the user has already seen or caused in a window, so that no other window is needed.
+struct AlreadyShownFailure: Error {
+    let failure: CommandFailure
+
+    init(_ sentence: String, status: ExitStatus) { self.init(CommandFailure(sentence, status: status)) }
+
+    init(_ failure: CommandFailure) { self.failure = failure }
+}
+
+/// The prompt that precedes everything else if a URL started the program, because websites and messages can open URLs.
+///
+/// It comes before any radio, bus or network is used, so that an unwanted URL reveals nothing, not even that this
+/// device is running. The user does not see standard error, so failures are also shown in a window.
+struct OpenedURLPrompt: Sendable {
+    private static let maximumBytes = 800
+
+    let pinentry: Pinentry
+
+    /// Asks for confirmation; throws an error unless the user agrees.
+    func ask(relay: String, age: UInt64?) async throws {
+        let made = age.map { " It was made \(CodeAge.text($0)) ago." } ?? ""
+        let old = CodeAge.warning(age).map { "\n\n\($0)" } ?? ""
+        do throws(PinentryError) {
+            let answer = try await pinentry.confirm(
+                description: "A link asks this device to sign in on another one. The code came from the link, not "
+                    + "from a camera.\n\nGo on only if you have just read a code from a device before you.\(made) The relay \(relay) and Bluetooth will be used.\(old)",
+                ok: "Go on",
+                cancel: "Decline"
+            )
+            if answer == .yes { return }
+        } catch {
+            switch error {
+            case .timedOut:
+                throw CommandFailure("the question was not answered in time; nothing was sent", status: .temporary)
+            case .interrupted: throw await PromptInterruption.propagate()
+            default: throw error
+            }
+        }
+        throw AlreadyShownFailure("you declined; nothing was sent", status: .notPermitted)
+    }
+
+    /// Shows a failure in a window; errors of the prompt are ignored.
+    func show(_ failure: CommandFailure) async {
+        try? await pinentry.message(description: Self.shortened(failure.sentence))
+    }
+
+    /// Returns the beginning of a sentence that fits a line of the protocol, without markup characters.
+    private static func shortened(_ sentence: String) -> String {
+        var (text, bytes) = (String.UnicodeScalarView(), 0)
+        for scalar in StandardError.oneLine(sentence).unicodeScalars where !"<>&".unicodeScalars.contains(scalar) {
+            bytes += UTF8.width(scalar)
+            guard bytes <= maximumBytes else { break }
+            text.append(scalar)
+        }
+        return String(text)
+    }
+}

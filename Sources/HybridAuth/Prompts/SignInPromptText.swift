@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridAuthenticator
+internal import HybridCTAP
+internal import HybridPrimitives
+internal import HybridSSHAgent
+
+/// Texts of prompts that depend on the operation and the kind of the relying party.
+///
+/// A domain is alone on the first line. Local services have a heading of their own instead, which no domain can equal.
+/// The name of a local service is chosen by the other device, so it follows on a line of its own, in quotation marks.
+enum SignInPromptText {
+    /// Returns the first lines of a prompt.
+    static func heading(_ relyingParty: RelyingPartyID) -> String {
+        let title =
+            switch relyingParty.kind {
+            case .domain: relyingParty.text
+            case .ssh: "SSH key"
+            case .pam: "Login to a computer"
+            }
+        guard let name = relyingParty.localName, !name.isEmpty else { return title }
+        return "\(title)\n\(SafeText(quoting: name))"
+    }
+
+    /// Returns the question that asks for the PIN.
+    static func question(_ operation: RequestedOperation) -> String {
+        switch operation {
+        case .create(_, for: .ssh): "Create an SSH key?"
+        case .create(let relyingParty, for: nil):
+            switch relyingParty.kind {
+            case .domain: "Create a passkey for this site?"
+            case .ssh: "Create an SSH key?"
+            case .pam: "Create a passkey for logins to this computer?"
+            }
+        case .signIn(let relyingParty):
+            switch relyingParty.kind {
+            case .domain: "Sign in to this site?"
+            case .ssh: "Sign with this SSH key?\n\(unstated)"
+            case .pam: "Log in to this computer?"
+            }
+        case .signSSH(_, .login): "Log in to an SSH server?"
+        case .signSSH(_, .message(let message)): question(message)
+        }
+    }
+
+    /// Returns the question about one account to use, with the data to be signed if it is stated.
+    ///
+    /// - Parameters:
+    ///   - operation: The operation.
+    ///   - name: The account's name, made safe.
+    ///   - counter: The position among several accounts, or an empty text.
+    static func consent(to operation: RequestedOperation, with name: String, _ counter: String) -> String {
+        switch operation {
+        case .signSSH(_, let content): "\(details(content))\nWith the key:\(counter)\n\(name)"
+        case .signIn(let relyingParty) where relyingParty.kind == .ssh:
+            "Sign with this key?\(counter)\n\(name)\n\(unstated)"
+        case .create, .signIn: "Sign in as this account?\(counter)\n\(name)"
+        }
+    }
+
+    /// Returns the text of a notice.
+    static func notice(_ notice: Notice, _ operation: RequestedOperation) -> String {
+        switch (notice, operation.relyingParty.kind, operation) {
+        case (.dataNotStated, _, _): "\(unstated) This device does not use its SSH key without that."
+        case (.noPasskey, _, .signSSH), (.noPasskey, .ssh, _): "This device does not have the SSH key."
+        case (.noPasskey, .domain, _): "This device has no passkey that this site accepts."
+        case (.noPasskey, .pam, _): "This device has no passkey that this computer accepts."
+        case (.alreadyRegistered, .domain, _):
+            "This device has a passkey for this site already; no other is needed."
+        case (.alreadyRegistered, .ssh, _): "This device has this SSH key already; no other is needed."
+        case (.alreadyRegistered, .pam, _):
+            "This device has a passkey for this computer already; no other is needed."
+        }
+    }
+
+    private static let unstated = "The other device did not say what is signed."
+
+    private static func question(_ message: MessageData) -> String {
+        message.namespace.description == "git" ? "Sign for git?" : "Sign a message with an SSH key?"
+    }
+
+    private static func details(_ content: SignedData.Content) -> String {
+        switch content {
+        case .login(let login):
+            let user = "Log in to an SSH server as this user?\n\(SafeText(quoting: login.user.description))"
+            guard let hostKey = login.hostKey else { return "\(user)\nThe request does not name the server." }
+            return "\(user)\nHost key of the server:\n\(hostKey.fingerprint)"
+        case .message(let message):
+            let question = question(message)
+            let namespace = SafeText(quoting: message.namespace.description)
+            return message.namespace.description == "git" ? question : "\(question)\nIts purpose:\n\(namespace)"
+        }
+    }
+}
+
+/// Texts that follow the RP ID in prompts about an account.
+///
+/// Each name from a request is on a line of its own, without text of this program. Right-to-left letters reorder their
+/// whole line, and a name could otherwise look like a continuation of the text.
+enum ConsentText {
+    /// Maximum length of several names together in bytes, so that the whole text fits a line of pinentry's protocol.
+    private static let maximumBytes = 400
+
+    /// Returns the question for a new passkey, and the label of the button that consents.
+    static func creation(
+        of account: UserEntity,
+        for operation: RequestedOperation,
+        replacing replaced: [UserEntity]
+    ) -> (text: String, ok: String) {
+        guard let first = replaced.first else {
+            let what = operation.isForSSH ? "Save an SSH key with this name?" : "Save a passkey for this account?"
+            return ("\(what)\n\(name(account))", "Save")
+        }
+        let what = replaced.count == 1 ? "the passkey" : "the \(replaced.count) passkeys"
+        let old = replaced.count == 1 ? "The old one is" : "The old ones are"
+        var text = "Replace \(what) of this account with a new one?\n\(old) deleted permanently."
+        // Each different name once.
+        var named: [String] = []
+        for name in replaced.map(name) where !named.contains(where: { $0.utf8.elementsEqual(name.utf8) }) {
+            named.append(name)
+        }
+        var (shown, bytes) = (0, name(account).utf8.count)
+        for name in named {
+            bytes += name.utf8.count
+            guard shown == 0 || bytes <= maximumBytes else { break }
+            text += "\n\(name)"
+            shown += 1
+        }
+        if named.count > shown { text += "\nand \(named.count - shown) more" }
+        if named.count > 1 || !name(first).utf8.elementsEqual(name(account).utf8) {
+            text += "\nThe new one is for\n\(name(account))"
+        }
+        return (text, "Replace")
+    }
+
+    /// Returns the question about one account to use; `position` counts from 1.
+    static func use(
+        of account: UserEntity,
+        _ position: Int,
+        of count: Int,
+        for operation: RequestedOperation
+    ) -> String {
+        SignInPromptText.consent(
+            to: operation,
+            with: name(account),
+            count > 1 ? " (\(position) of \(count))" : ""
+        )
+    }
+
+    private static func name(_ account: UserEntity) -> String {
+        let name = account.name.isEmpty ? account.displayName : account.name
+        return name.isEmpty ? "an account without a name" : "\(SafeText(quoting: name))"
+    }
+}

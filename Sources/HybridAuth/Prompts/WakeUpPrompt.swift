@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridCaBLE
+internal import HybridDesktopPortal
+internal import HybridPhoneLinks
+internal import HybridPinentry
+internal import HybridPrimitives
+internal import HybridSession
+
+/// The question about a wake-up: a notification with two actions, or pinentry if no server shows notifications.
+///
+/// The text contains only the user's own name for the computer.
+struct WakeUpPrompt: Sendable {
+    /// The pinentry program; `nil` for the default.
+    let pinentry: String?
+    /// The environment, which names the session bus.
+    let environment: [String: String]
+
+    /// Returns the words for the type of a request, after "to".
+    static func verb(_ hint: RequestHint) -> String { hint == .makeCredential ? "create a passkey" : "sign in" }
+
+    /// Asks the user about a wake-up.
+    @Sendable func ask(_ question: WakeUpQuestion) async -> WakeUpAnswer {
+        let text = "The linked computer\n\(SafeText(quoting: question.label))\nasks to \(Self.verb(question.hint))."
+        let agree = question.hint == .makeCredential ? "Create a passkey" : "Sign in"
+        if let address = SessionBus.address(environment) {
+            let notification = DesktopNotification(
+                application: HybridAuth.programName,
+                summary: "\(agree)?",
+                text: text,
+                agree: agree,
+                decline: "Not now"
+            )
+            do throws(DesktopNotification.Failure) {
+                switch try await notification.ask(on: address, within: question.limit) {
+                case .agreed: return .approved
+                case .declined: return .declined
+                case .expired: return .unanswered
+                }
+            } catch {
+                guard case .unavailable = error else { return .unanswered }
+            }
+        }
+        return await askWithPinentry(text, agree, within: question.limit)
+    }
+
+    private func askWithPinentry(_ text: String, _ agree: String, within limit: Duration) async -> WakeUpAnswer {
+        do throws(PinentryError) {
+            var pinentry = try Pinentry.forSignIn(pinentry)
+            pinentry.timeout = limit
+            switch try await pinentry.confirm(description: text, ok: agree, cancel: "Not now") {
+            case .yes: return .approved
+            case .no, .cancelled: return .declined
+            }
+        } catch {
+            switch error {
+            case .cancelled: return .declined
+            case .timedOut, .interrupted: break
+            default: report("the question can't be shown: \(error.sentence)")
+            }
+            return .unanswered
+        }
+    }
+
+    /// Shows a message; failures are ignored, because the journal has it, too.
+    func show(_ summary: String, _ text: String) async {
+        if let address = SessionBus.address(environment) {
+            let notification = DesktopNotification(
+                application: HybridAuth.programName,
+                summary: summary,
+                text: text,
+                agree: "",
+                decline: ""
+            )
+            if (try? await notification.show(on: address)) != nil { return }
+        }
+        try? await Pinentry.forSignIn(pinentry).message(description: "\(summary)\n\n\(text)")
+    }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import HybridBLEAdvert
+internal import HybridCommandSupport
+internal import HybridPrimitives
+internal import HybridProgram
+
+/// `hybrid-auth scan`: answers one QR code.
+struct ScanCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "scan",
+        abstract: "Answer a sign-in code that another device shows.",
+        discussion: """
+            Reads the text of the QR code, proves over Bluetooth that this device is near, asks for the PIN and for \
+            consent, and signs. The first scan creates the vault.
+            """
+    )
+
+    @OptionGroup(title: "Where the code is")
+    var inputs: ScanInputOptions
+
+    @Option(help: help(AuthSettings.vault, "dir"))
+    var vault: String?
+
+    @Option(help: help(AuthSettings.tunnelDomain, "id|host"))
+    var tunnelDomain: String?
+
+    @Option(help: help(AuthSettings.pinentry, "program"))
+    var pinentry: String?
+
+    @Option(help: help(AuthSettings.tunnelTokenFile, "file"))
+    var tunnelTokenFile: String?
+
+    @Option(help: help(AuthSettings.cacert, "file"))
+    var cacert: String?
+
+    @OptionGroup
+    var network: NetworkOptions<AdapterName>
+
+    @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: AuthSettings.bleChannel.help))
+    var bleChannel: Bool?
+
+    @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: AuthSettings.localServices.help))
+    var localServices: Bool?
+
+    @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: AuthSettings.askToLink.help))
+    var askToLink: Bool?
+
+    @Option(
+        help: ArgumentHelp(
+            "Link the other device under this name without a question, if it offers that.",
+            valueName: "name"
+        )
+    )
+    var linkAs: String?
+
+    @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: AuthSettings.push.help))
+    var push: Bool?
+
+    @Flag(help: "Report progress as JSON on standard error, one object per line.")
+    var json = false
+
+    @Option(help: ArgumentHelp("How long to wait for the other device, in seconds.", valueName: "s"))
+    var timeout: Int = 60
+
+    func validate() throws {
+        guard (1...3600).contains(timeout) else { throw ValidationError("--timeout takes 1 to 3600 seconds.") }
+        if let linkAs { try LinkLabel.validate(linkAs) }
+    }
+
+    func run() async throws {
+        let progress = AnswerProgress(json: json)
+        var pinentry = pinentry
+        let failure: CommandFailure
+        do {
+            let settings = try AuthSettings.resolve(flags)
+            pinentry = try settings.value(AuthSettings.pinentry)
+            try await ScanRunner(self, settings, progress).scan()
+            progress.report.end(ProgressState("done", "done"))
+            return
+        } catch let shown as AlreadyShownFailure {
+            failure = shown.failure
+        } catch let error as any ExplainedFailure {
+            failure = CommandFailure(error)
+            // A user who opened a URL does not see standard error.
+            if inputs.isOpenedURL, failure.status != .interrupted {
+                await (try? OpenedURLPrompt(pinentry: .forSignIn(pinentry)))?.show(failure)
+            }
+        }
+        progress.report.end(failure)
+        throw ExitCode(failure.status.rawValue)
+    }
+
+    private var flags: GivenFlags {
+        var flags = GivenFlags()
+        flags.set(AuthSettings.tunnelDomain, tunnelDomain)
+        flags.set(AuthSettings.vault, vault)
+        flags.set(AuthSettings.pinentry, pinentry)
+        flags.set(AuthSettings.tunnelTokenFile, tunnelTokenFile)
+        flags.set(AuthSettings.cacert, cacert)
+        flags.set(AuthSettings.bleChannel, bleChannel)
+        flags.set(AuthSettings.localServices, localServices)
+        flags.set(AuthSettings.askToLink, askToLink)
+        flags.set(AuthSettings.push, push)
+        return flags
+    }
+
+    private static func help<Value>(_ setting: Setting<Value>, _ valueName: String) -> ArgumentHelp {
+        ArgumentHelp("\(setting.help)", valueName: valueName)
+    }
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import HybridCaBLE
+internal import HybridCommandSupport
+internal import HybridDesktopPortal
+internal import HybridPrimitives
+internal import HybridProgram
+internal import HybridQRScanning
+
+/// A source of the text of a QR code.
+enum ScanInput: Sendable {
+    /// Text on the command line.
+    case text(String)
+    /// One line of standard input.
+    case standardInput
+    /// A PNG or JPEG file.
+    case image(path: String)
+    /// A camera, by the path of its device.
+    case camera(device: String, timeout: Duration)
+    /// The screen, through the desktop's portal.
+    case screen
+
+    /// Time limit for the search in a picture.
+    private static let pictureTimeout = Duration.seconds(60)
+    /// Time limit for the user to allow a screenshot.
+    private static let portalTimeout = Duration.seconds(120)
+
+    /// True if reading may take long, so that signals must be handled meanwhile.
+    ///
+    /// Reading from standard input blocks, and signals keep their default effect.
+    var isSlow: Bool {
+        switch self {
+        case .text, .standardInput: false
+        case .image, .camera, .screen: true
+        }
+    }
+
+    /// Reads the code and reports progress.
+    ///
+    /// - Throws: ``CommandFailure``; `CancellationError` if the task is canceled.
+    func offer(_ progress: AnswerProgress) async throws -> QROffer {
+        switch self {
+        case .text(let text): try Self.offer(text)
+        case .standardInput: try Self.standardInput()
+        case .image(let path): try await Self.image(path, named: path)
+        case .camera(let device, let timeout): try await Self.camera(device, timeout, progress)
+        case .screen: try await Self.screen(progress)
+        }
+    }
+}
+
+// MARK: - Text
+
+extension ScanInput {
+    /// Reads one line of standard input, up to the maximum length of a code.
+    private static func standardInput() throws -> QROffer {
+        guard let line = StandardInput.line(atMost: Limits.qrTextCharacters + 1), !line.isEmpty else {
+            throw CommandFailure(
+                "no text on standard input; give the text of the QR code, which begins with FIDO:/",
+                status: .dataError
+            )
+        }
+        return try offer(String(decoding: line, as: UTF8.self))
+    }
+
+    /// Parses the text of a code and ignores surrounding spaces.
+    private static func offer(_ text: String) throws -> QROffer {
+        let trimmed = text.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" && $0 != "\r" }
+        return try QROffer(parsing: trimmed)
+    }
+
+    private static func offer(_ code: ScannedText) throws -> QROffer {
+        try code.withBytes { try offer(String(decoding: $0, as: UTF8.self)) }
+    }
+}
+
+// MARK: - Pictures
+
+extension ScanInput {
+    /// Returns true for sign-in codes; other codes in a picture are ignored.
+    @Sendable private static func isSignIn(_ code: ScannedText) -> Bool { code.begins(with: "FIDO:/") }
+
+    private static func image(_ path: String, named name: String) async throws -> QROffer {
+        let bytes: [UInt8]
+        do throws(FileReadError) {
+            bytes = try readWholeFile(path, atMost: GrayPicture.maximumFileBytes)
+        } catch {
+            throw CommandFailure("\(name): \(error.sentence)", status: error == .tooLarge ? .dataError : .noInput)
+        }
+        let finding: CodeSearch.Finding
+        do throws(CodeSearch.Failure) {
+            finding = try await CodeSearch.codes(inPicture: bytes, limit: pictureTimeout, where: isSignIn)
+        } catch {
+            switch error {
+            case .picture(let error): throw CommandFailure("\(name): \(error.sentence)", status: error.status)
+            case .timedOut:
+                throw CommandFailure("\(name): the search took too long; crop it around the code", status: .dataError)
+            case .cancelled: throw CancellationError()
+            }
+        }
+        return try only(finding, name)
+    }
+
+    /// Returns the only sign-in code of a picture.
+    private static func only(_ finding: CodeSearch.Finding, _ name: String) throws -> QROffer {
+        guard let code = finding.wanted.first else {
+            throw CommandFailure(
+                finding.showsOthers
+                    ? "\(name): its QR code is not a sign-in code, whose text begins with FIDO:/"
+                    : "\(name): no QR code was found; show it larger, whole with its light border, and sharp",
+                status: .dataError
+            )
+        }
+        guard finding.wanted.count == 1 else {
+            throw CommandFailure(
+                "\(name): there are \(finding.wanted.count) different sign-in codes; crop it so that one is left",
+                status: .dataError
+            )
+        }
+        return try offer(code)
+    }
+
+    private static func screen(_ progress: AnswerProgress) async throws -> QROffer {
+        let environment = ProcessEnvironment.variables
+        let file: ScreenshotFile
+        do throws(PortalError) {
+            guard let bus = SessionBus.address(environment) else { throw .noSessionBus }
+            // The portal refuses callers that it cannot inspect. There is no secret yet.
+            file = try await ProcessMemory.whileInspectable { () throws(PortalError) in
+                try await ScreenshotPortal.take(on: bus, within: portalTimeout)
+            }
+        } catch {
+            switch error {
+            case .interrupted: throw CancellationError()
+            case .declined: throw CommandFailure(error.sentence, status: .notPermitted)
+            case .timedOut: throw CommandFailure(error.sentence, status: .temporary)
+            default: throw CommandFailure(error.sentence, status: .unavailable)
+            }
+        }
+        // The file shows the whole desktop, and the code is secret.
+        defer {
+            if !file.removeIfTemporary(environment), access(file.path, F_OK) == 0 {
+                progress.notify("screenshot-kept", "the desktop keeps the screenshot as \(file.path)")
+            }
+        }
+        return try await image(file.path, named: "the screenshot")
+    }
+}
+
+// MARK: - Camera
+
+extension ScanInput {
+    private static func camera(
+        _ device: String,
+        _ timeout: Duration,
+        _ progress: AnswerProgress
+    ) async throws -> QROffer {
+        let code: ScannedText
+        do throws(CameraCodeScanner.Failure) {
+            code = try await CameraCodeScanner.firstCode(
+                from: { () throws(CameraError) in try Camera(path: device) },
+                limit: timeout,
+                where: isSignIn,
+                hint: { progress.notify("camera", $0.sentence) }
+            )
+        } catch {
+            switch error {
+            case .camera(let error): throw error
+            case .timedOut:
+                throw CommandFailure(
+                    "the camera saw no sign-in code in time; try again in more light",
+                    status: .temporary
+                )
+            case .cancelled: throw CancellationError()
+            }
+        }
+        return try offer(code)
+    }
+}

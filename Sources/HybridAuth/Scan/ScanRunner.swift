@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridAuthenticator
+internal import HybridBLEAdvert
+internal import HybridCTAP
+internal import HybridCaBLE
+internal import HybridCommandSupport
+internal import HybridDataChannel
+internal import HybridNetwork
+internal import HybridPrimitives
+internal import HybridProgram
+internal import HybridSession
+internal import HybridTPM
+
+/// A scan with its resolved settings, which reads a code and answers the device that shows it.
+struct ScanRunner: Sendable {
+    private let progress: AnswerProgress
+    private let input: ScanInput
+    /// The decision about a link with the other device.
+    private let linking: LinkOfferDecision
+    /// The prompt that precedes the scan if an opened URL started the program; otherwise `nil`.
+    private let openedURLPrompt: OpenedURLPrompt?
+    /// The relay to use.
+    private let domain: TunnelDomain
+    private let network: NetworkConfiguration
+    /// Path of the file with the relay's token.
+    private let tokenFile: String?
+    /// The adapter; `nil` for the first that is on.
+    private let adapter: AdapterName?
+    private let acceptsBLEChannel: Bool
+    /// The kinds of relying parties for which requests are answered.
+    private let relyingParties: Set<RelyingPartyID.Kind>
+    /// The vault's directory; `nil` for the default.
+    private let vault: String?
+    private let tpm: TPMDevice
+    /// The pinentry program; `nil` for the default.
+    private let pinentry: String?
+    /// Time limit for the other device to connect.
+    private let timeout: Duration
+
+    /// The failure without a relay.
+    static let noRelay = CommandFailure(
+        "no relay is chosen; run hybrid-auth setup, or name yours with --tunnel-domain (a number, or its host name)",
+        status: .usage
+    )
+
+    /// Creates the runner of a command from its settings.
+    ///
+    /// - Throws: ``CommandFailure`` if a required setting is missing or unusable.
+    init(_ command: ScanCommand, _ settings: Configuration, _ progress: AnswerProgress) throws {
+        self.progress = progress
+        timeout = .seconds(command.timeout)
+        input = command.inputs.input(cameraTimeout: timeout)
+        pinentry = try settings.value(AuthSettings.pinentry)
+        vault = try settings.value(AuthSettings.vault)
+        tpm = try settings.value(AuthSettings.tpm)
+        acceptsBLEChannel = try settings.value(AuthSettings.bleChannel)
+        relyingParties = try settings.value(AuthSettings.localServices) ? Set(RelyingPartyID.Kind.allCases) : [.domain]
+        adapter = command.network.adapter
+        network = NetworkConfiguration(
+            connectTo: command.network.connectTo,
+            trustedCertificates: try settings.value(AuthSettings.cacert),
+            proxies: ProxySettings(environment: ProcessEnvironment.variables)
+        )
+        openedURLPrompt = try command.inputs.isOpenedURL ? OpenedURLPrompt(pinentry: .forSignIn(pinentry)) : nil
+        guard let domain = try AuthSettings.domain(settings) else { throw Self.noRelay }
+        self.domain = domain
+        linking = LinkOfferDecision(
+            label: command.linkAs,
+            asks: try settings.value(AuthSettings.askToLink),
+            domain: domain,
+            usesPush: try settings.value(AuthSettings.push),
+            pinentry: pinentry
+        )
+        tokenFile = try AuthSettings.tokenFile(for: domain, settings)
+        try settings.checkCertificates(AuthSettings.cacert, with: TrustAnchors.check)
+    }
+
+    /// Reads the code and answers the device that shows it; throws an error unless a request succeeds.
+    func scan() async throws {
+        let readOffer: @Sendable () async throws -> QROffer = { try await input.offer(progress) }
+        let offer = try await input.isSlow ? untilSignal(run: readOffer) : readOffer()
+        try check(offer)
+        let age = offer.age(at: WallClock.realtime.now())
+        if let warning = CodeAge.warning(age) { progress.notify("old-code", warning) }
+        let token = try tokenFile.map(AuthSettings.token)
+        // A signal while the tunnel is closed in order must not make a failure of an answered request.
+        try await untilSignal(keepsResult: true) {
+            try await openedURLPrompt?.ask(relay: domain.host, age: age)
+            // Before any radio or network, because the update follows the handshake at once.
+            let newLink = try await linking.newLink(for: offer, progress)
+            try await BluetoothRadio.whileOpen(adapter, progress) { radio in
+                try await performCeremony(offer, newLink, token, by: radio)
+            }
+        }
+    }
+
+    /// Checks the contents of the code before any radio or network is used.
+    private func check(_ offer: QROffer) throws {
+        if domain.isAssigned, Int(domain.id) >= offer.assignedDomainsKnown {
+            throw CommandFailure(
+                "the other device does not know the relay \(domain.host); choose a tunnel domain with a number of 256 or higher",
+                status: .usage
+            )
+        }
+        if offer.hint == .presentCredential || offer.hint == .issueCredential {
+            throw CommandFailure(
+                "the code asks for a digital credential, and hybrid-auth is no wallet; scan it with a phone that has one",
+                status: .dataError
+            )
+        }
+    }
+
+    /// Opens the vault, or creates it, and answers the other device's requests.
+    private func performCeremony(
+        _ offer: QROffer,
+        _ newLink: NewLink?,
+        _ token: BearerToken?,
+        by radio: BluetoothRadio
+    ) async throws {
+        let prompts = try SignInPrompts(
+            pinentry: .forSignIn(pinentry),
+            transport: ClientTransport(relay: domain.host),
+            age: offer.age(at: WallClock.realtime.now()),
+            virtualRadio: radio.isVirtual
+        )
+        let vault = VaultSession(path: vault, tpm: tpm, progress: progress)
+        try await vault.withHandlers(asking: prompts, radio) { handlers in
+            try await session(token, by: radio).serve(
+                offer,
+                linking: newLink?.offer,
+                info: Authenticator.info,
+                handlers: handlers.observed { event in
+                    if case .linkOffered = event { newLink?.save(progress) }
+                }
+            )
+        }
+    }
+
+    private func session(_ token: BearerToken?, by radio: BluetoothRadio) -> AuthenticatorSession {
+        var timeouts = AuthenticatorTimeouts()
+        timeouts.untilClient = timeout
+        return AuthenticatorSession(
+            radio: radio,
+            relay: RelayEndpoint(domain: domain, network: network),
+            bearerToken: token,
+            timeouts: timeouts,
+            acceptsBLEChannel: acceptsBLEChannel,
+            relyingParties: relyingParties
+        )
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import Glibc
+internal import HybridCTAP
+internal import HybridClientCeremony
+internal import HybridCommandSupport
+internal import HybridKeyService
+internal import HybridPrimitives
+internal import HybridProgram
+
+/// The options of commands that create a passkey on a phone.
+struct KeyCreationOptions: ParsableArguments {
+    @Flag(help: "Show the code in a window or on a page in the browser, not on the terminal.")
+    var open = false
+
+    @Option(help: ArgumentHelp("Seconds to wait for a phone, and again for its user.", valueName: "s"))
+    var timeout = 120
+
+    @OptionGroup
+    var ceremony: CeremonyOptions
+
+    func validate() throws {
+        guard (1...3600).contains(timeout) else { throw ValidationError("--timeout takes 1 to 3600 seconds.") }
+    }
+
+    /// Returns the launcher of the ceremony.
+    ///
+    /// - Throws: ``CommandFailure`` if a setting is unusable.
+    func launcher() throws -> CeremonyLauncher {
+        let settings = try KeySettings.resolve(ceremony.flags)
+        return try ceremony.launcher(settings, usesTerminal: !open && isatty(STDERR_FILENO) == 1)
+    }
+}
+
+extension Journal {
+    /// Appends the outcome of a creation.
+    func append(
+        _ outcome: CeremonyOutcome,
+        of request: MakeCredentialRequest,
+        purpose: String,
+        by door: JournalEntry.Door
+    ) throws(CommandFailure) {
+        let result =
+            switch outcome {
+            case .answered: "created"
+            case .cancelled: "cancelled"
+            case .refused(_, let status), .failed(let status):
+                status == .notPermitted ? "declined" : "failed: \(status.name)"
+            }
+        try append(
+            JournalEntry(
+                time: WallClock.realtime.now(),
+                door: door,
+                relyingParty: request.relyingParty.id.text,
+                purpose: purpose,
+                result: result
+            )
+        )
+    }
+}
