@@ -141,11 +141,12 @@ let libraries: [Target] = [
     ),
     library("HybridDoctor", in: "Support", ["HybridCommandSupport", "HybridSession", argumentParser]),
     library("HybridAuthenticator", in: "Phone", ["HybridCTAP", "HybridSSHAgent", crypto]),
+    library("HybridCredentialExchange", in: "Phone", ["HybridDeflate", "HybridAuthenticator", crypto]),
     library("HybridTPM", in: "Phone", ["HybridPrimitives", "CHybridTSS2"]),
     library(
         "HybridVault",
         in: "Phone",
-        ["HybridThreads", "HybridDeflate", "HybridAuthenticator", "HybridTPM", crypto, cryptoExtras]
+        ["HybridThreads", "HybridCredentialExchange", "HybridTPM", crypto, cryptoExtras]
     ),
     library("HybridVaultAgent", in: "Phone", ["HybridDBus", "HybridAuthenticator", "HybridCommandSupport"]),
     library("HybridPhoneLinks", in: "Phone", ["HybridCommandSupport", "HybridSession", crypto]),
@@ -229,6 +230,7 @@ let testTargets: [Target] = [
         ["HybridCaBLE", "HybridNetwork", "TestSupport", nio("NIOCore"), nio("NIOPosix"), nioSSL]
     ),
     support("OpenSSLTestSupport", ["CHybridOpenSSL"]),
+    support("ExchangeTestSupport", ["HybridPrimitives", "TestSupport", crypto]),
     support("SSHTestSupport", ["HybridSSHAgent", "TestSupport", crypto]),
     tests("ThreadsTests", in: "Support", ["HybridThreads"]),
     tests("DeflateTests", in: "Support", ["HybridDeflate", "TestSupport"]),
@@ -271,7 +273,12 @@ let testTargets: [Target] = [
     tests("SessionTests", in: "Transport", ["HybridSession", "TestSupport", crypto]),
     tests("AuthenticatorTests", in: "Phone", ["HybridAuthenticator", "SSHTestSupport", "TestSupport", crypto]),
     tests("TPMTests", in: "Phone", ["HybridTPM", "TestSupport"]),
-    tests("VaultTests", in: "Phone", ["HybridVault", "TestSupport", crypto]),
+    tests(
+        "CredentialExchangeTests",
+        in: "Phone",
+        ["HybridCredentialExchange", "ExchangeTestSupport", "TestSupport", crypto]
+    ),
+    tests("VaultTests", in: "Phone", ["HybridVault", "ExchangeTestSupport", "TestSupport", crypto]),
     tests("VaultAgentTests", in: "Phone", ["HybridVaultAgent", "HybridVirtualBlueZ", "TestSupport"]),
     tests(
         "PhoneLinksTests",

@@ -119,13 +119,18 @@ let modules: [Target] = [
     ),
     module("HybridLocalPage", in: "Computer", ["HybridPrimitives", crypto, nio("NIOHTTP1")]),
     module("HybridAuthenticator", in: "Phone", ["HybridPrimitives", "HybridCTAP", "HybridSSHAgent", crypto]),
+    module(
+        "HybridCredentialExchange",
+        in: "Phone",
+        ["HybridPrimitives", "HybridCTAP", "HybridDeflate", "HybridAuthenticator", crypto]
+    ),
     module("HybridTPM", in: "Phone", ["HybridPrimitives", "CHybridTSS2"]),
     module(
         "HybridVault",
         in: "Phone",
         [
-            "HybridPrimitives", "HybridThreads", "HybridCBOR", "HybridCTAP", "HybridDeflate", "HybridAuthenticator",
-            "HybridTPM", crypto, cryptoExtras,
+            "HybridPrimitives", "HybridThreads", "HybridCBOR", "HybridCTAP", "HybridAuthenticator",
+            "HybridCredentialExchange", "HybridTPM", crypto, cryptoExtras,
         ]
     ),
     module("HybridPinentry", in: "Phone", ["HybridPrimitives"]),
@@ -156,7 +161,8 @@ let package = Package(
                 "HybridDeflate", "HybridWebAuthn", "HybridRelyingParty", "HybridQRScanning",
                 "HybridDBus",
                 "HybridBLEAdvert", "HybridNetwork", "HybridDataChannel", "HybridLocalPage",
-                "HybridAuthenticator", "HybridTPM", "HybridVault", "HybridVaultAgent", "HybridPinentry",
+                "HybridAuthenticator", "HybridCredentialExchange", "HybridTPM", "HybridVault", "HybridVaultAgent",
+                "HybridPinentry",
                 "HybridPromptModel", "HybridRelayCore", "TestSupport", crypto,
                 cryptoExtras,
                 logging, nio("NIOCore"),

@@ -3,6 +3,7 @@
 internal import ArgumentParser
 internal import HybridCTAP
 internal import HybridCommandSupport
+internal import HybridCredentialExchange
 internal import HybridPinentry
 internal import HybridPrimitives
 internal import HybridProgram

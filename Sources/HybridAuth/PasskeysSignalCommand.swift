@@ -3,6 +3,7 @@
 internal import ArgumentParser
 internal import HybridCTAP
 internal import HybridCommandSupport
+internal import HybridCredentialExchange
 internal import HybridPrimitives
 internal import HybridProgram
 internal import HybridVault

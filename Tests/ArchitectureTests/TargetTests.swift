@@ -72,8 +72,9 @@ struct TargetTests {
     func externals() throws {
         let pure = [
             "HybridPrimitives", "HybridThreads", "HybridProgram", "HybridCBOR", "HybridCTAP", "HybridSecurityKey",
-            "HybridCaBLE", "HybridSSHAgent", "HybridWebAuthn", "HybridAuthenticator", "HybridVault", "HybridSession",
-            "HybridQRCode", "HybridQRScanning", "HybridDesktopPortal", "HybridPinentry",
+            "HybridCaBLE", "HybridSSHAgent", "HybridWebAuthn", "HybridAuthenticator",
+            "HybridCredentialExchange", "HybridVault", "HybridSession", "HybridQRCode", "HybridQRScanning",
+            "HybridDesktopPortal", "HybridPinentry",
         ]
         for name in pure {
             let target = try #require(package[name])

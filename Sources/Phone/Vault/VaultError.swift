@@ -89,8 +89,6 @@ package enum VaultError: ExplainedFailure, Hashable {
     case importUnreadable(String)
     /// A file to import is in no format that can be imported; the text says why.
     case importInvalid(String)
-    /// A file has no signals of a website; the text says why.
-    case signalInvalid(String)
     /// The vault already has a PIN on this device.
     case hasPINHere(path: String)
     /// The record of revisions that this device has seen cannot be read.
@@ -278,7 +276,6 @@ package enum VaultError: ExplainedFailure, Hashable {
         case .importUnreadable(let what): (.noInput, "the file can't be read: \(what)")
         case .importInvalid(let what):
             (.dataError, "the file can't be imported: \(what); nothing was added")
-        case .signalInvalid(let what): (.dataError, "the signal can't be used: \(what); nothing was changed")
         case .tpm(let error):
             (
                 error.status,

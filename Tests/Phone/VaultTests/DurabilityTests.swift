@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+import ExchangeTestSupport
 import FoundationEssentials
 import Glibc
 import HybridAuthenticator
 import HybridCTAP
+import HybridCredentialExchange
 import HybridTPM
 import Synchronization
 import TestSupport

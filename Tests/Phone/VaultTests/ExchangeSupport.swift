@@ -1,59 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
-import Foundation
-import HybridAuthenticator
+import ExchangeTestSupport
 import HybridCBOR
 import HybridCTAP
-import HybridPrimitives
+import HybridCredentialExchange
 import TestSupport
 
 @testable import HybridVault
 
-/// Documents of the Credential Exchange Format for tests.
-enum Exchange {
-    /// A document as another password manager might write it, made by hand from the published structure.
-    static func otherManager() throws -> [UInt8] { try file("other-manager.json") }
-
-    /// Returns a file of another program.
-    static func file(_ name: String) throws -> [UInt8] {
-        Array(try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name)")))
-    }
-
-    /// Public keys of a file's passkeys, computed with Python, by credential ID.
-    static func publicKeys(of name: String = "other-manager") throws -> [String: String] {
-        try JSONDecoder().decode([String: String].self, from: Data(file(name + ".public.json")))
-    }
-
-    private static let folder = PackageFolder.path + "/Tests/Phone/CredentialExchange"
-
-    /// Returns a document with one item that has these credentials.
-    static func document(credentials: String, item: String = "", version: String = #"{"major":1,"minor":0}"#) -> [UInt8]
-    {
-        let items = #"[{"id":"AA","title":"",\#(item)"credentials":[\#(credentials)]}]"#
-        let account = #"{"id":"AA","username":"","email":"","collections":[],"items":\#(items)}"#
-        let header = #""exporterRpId":"a.example","exporterDisplayName":"A","timestamp":1"#
-        return Array(#"{"version":\#(version),\#(header),"accounts":[\#(account)]}"#.utf8)
-    }
-
-    /// Returns a passkey in JSON, with some members replaced or added and one left out.
-    static func passkey(
-        _ changes: [String: String] = [:],
-        leaving out: String? = nil,
-        key: P256.Signing.PrivateKey = P256.Signing.PrivateKey()
-    ) -> String {
-        var members: [(String, String)] = [
-            ("type", #""passkey""#), ("credentialId", #""AQID""#), ("rpId", #""example.com""#),
-            ("username", #""ada""#), ("userDisplayName", #""Ada""#), ("userHandle", #""_wA""#),
-            ("key", "\"\(Base64URL.encode(key.derRepresentation))\""),
-        ]
-        for (name, value) in changes {
-            members.removeAll { $0.0 == name }
-            members.append((name, value))
-        }
-        return "{" + members.filter { $0.0 != out }.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
-    }
-
+/// Passkeys of vaults that are exported and imported.
+extension Exchange {
     /// Returns the bodies of all passkeys of a vault without their order and the mark of an import, by credential ID.
     static func bodies(_ vault: UnlockedVault, _ key: SymmetricKey) throws -> [CredentialID: CBORMap] {
         var bodies: [CredentialID: CBORMap] = [:]
@@ -105,7 +62,7 @@ enum Exchange {
             if random.number(0...1) == 0 { foreign.blob = random.bytes(random.number(0...1024)) }
             if random.number(0...1) == 0 { foreign.payments = random.number(0...1) == 0 }
             if random.number(0...1) == 0 {
-                let size = random.number(0...9) == 0 ? ExchangeFormat.maximumLargeBlob : random.number(0...100)
+                let size = random.number(0...9) == 0 ? 64 << 10 : random.number(0...100)
                 foreign.largeBlob = .init(size: random.next(), data: random.bytes(size))
             }
             body["cxf"] = foreign.member
@@ -115,6 +72,11 @@ enum Exchange {
         if random.number(0...2) == 0 { body["later"] = ["a": [1, -2, .bytes(random.bytes(9))], "b": .null] }
         return body
     }
+}
+
+extension ExchangeFile {
+    /// Reads a document as ``read(_:)`` reads a file.
+    init(json: [UInt8]) throws(ParseError) { try self.init(json, checking: PasskeyBody.check) }
 }
 
 extension UnlockedVault {

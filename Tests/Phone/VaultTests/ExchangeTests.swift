@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+import ExchangeTestSupport
 import Foundation
 import HybridAuthenticator
 import HybridCBOR
 import HybridCTAP
+import HybridCredentialExchange
 import HybridPrimitives
 import TestSupport
 import Testing
@@ -60,14 +62,6 @@ struct ExchangeTests {
         let party = try #require(RelyingPartyID("example.com"))
         #expect(try await unlocked.passkeys(for: party).map(\.user.name) == ["new", "old", "renamed", "AQID"])
         #expect(try await unlocked.summaries().map(\.user?.name) == ["new", "renamed", "AQID", "old"], "by time")
-    }
-
-    @Test("the sites of a file are counted, in alphabetical order")
-    func sites() throws {
-        let file = try ExchangeFile(json: try Exchange.otherManager())
-        #expect(file.sites.map(\.site.text) == ["example.com", "login.example.net", "shop.example.org"])
-        let twice = Exchange.passkey() + "," + Exchange.passkey(["credentialId": #""AQIE""#])
-        #expect(try ExchangeFile(json: Exchange.document(credentials: twice)).sites.map(\.count) == [2])
     }
 
     @Test("an import that cannot be recorded among the seen revisions is reported, and its passkeys are durable")
@@ -245,6 +239,51 @@ struct ExchangeTests {
         #expect(throws: Never.self) { try vault.checkExport(to: fixture.vault + "-export.json") }
     }
 
+    private func read(_ credentials: String, item: String) throws -> ExchangeFile {
+        try ExchangeFile(json: Exchange.document(credentials: credentials, item: item))
+    }
+
+    @Test("this program's extension never overrides members of the format")
+    func ownExtension() throws {
+        let rest: CBORMap = [
+            "later": 1, "rp": "evil.example", "key": .bytes([1]), "alg": -8, "be": 7, "user": ["x": 1],
+        ]
+        let text = Base64URL.encode(CBOREncoder.encode(rest))
+        let own =
+            #""extensions":[{"name":"hybrid-auth.invalid/passkey","backupEligible":false,"discoverable":false,"rest":"\#(text)"}],"#
+        let body = try PasskeyBody(read(Exchange.passkey(), item: own).passkeys[0], order: 3, now: 4).members
+        #expect(body["later"] == 1 && body["rp"] == "example.com" && body["alg"] == -7 && body["order"] == 3)
+        #expect(body["be"] == false && body["rk"] == false && body["user"]?.map?["x"] == 1)
+        #expect(PasskeyBody(members: body).passkey?.isBackupEligible == false)
+        for bad in [
+            "AA", "!", "oA", Base64URL.encode([0xA1, 0x61]), Base64URL.encode([UInt8](repeating: 0x81, count: 9999)),
+        ] {
+            let damaged = own.replacing(text, with: bad)
+            #expect(try read(Exchange.passkey(), item: damaged).count == 1, "\(bad)")
+        }
+        let huge = Base64URL.encode(
+            CBOREncoder.encode(["later": .bytes([UInt8](repeating: 1, count: 262_000))] as CBORMap)
+        )
+        #expect(try read(Exchange.passkey(), item: own.replacing(text, with: huge)).skipped.map(\.what) == [.tooLarge])
+    }
+
+    @Test("a file of another manager becomes complete records")
+    func records() throws {
+        let file = try ExchangeFile(json: try Exchange.otherManager())
+        let bodies = file.passkeys.map { PasskeyBody($0, order: 1, now: 5).members }
+        #expect(bodies.map { $0["created"] } == [1_700_000_000, 5, 5])
+        #expect(bodies.allSatisfy { $0["be"] == true && $0["rk"] == nil && $0["imported"] == true })
+        #expect(bodies[0]["user"]?.map?["displayName"] == "Ada \u{2013} L\u{F6}ve \u{1F511}")
+        #expect(bodies[0]["prf"] == .bytes(Array(SHA256.hash(data: Array("with".utf8)))))
+        #expect(bodies[0]["prf0"] == .bytes(Array(SHA256.hash(data: Array("without".utf8)))))
+        let blobs: CBORValue = [
+            "blob": .bytes(Array("a small blob".utf8)), "payments": true,
+            "large": ["size": 11, "data": .bytes([0x4B, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00])],
+        ]
+        #expect(bodies[1]["cxf"] == blobs)
+        for body in bodies { #expect(PasskeyBody(members: body).passkey != nil) }
+    }
+
     @Test("a passkey is skipped if its other members make the record unreadable")
     func unreadableRest() throws {
         let limit = CBORLimits().items
@@ -259,19 +298,25 @@ struct ExchangeTests {
         }
     }
 
-    @Test("extensions of another type are reported as lost")
-    func lostExtensions() throws {
-        let secret = Base64URL.encode([UInt8](repeating: 1, count: 32))
-        let hmac = #""hmacCredentials":{"algorithm":"hmac-sha256","credWithUV":"\#(secret)","credWithoutUV":"AQ"}"#
-        for (value, lost) in [
-            ("[]", ["fido2Extensions"]), ("null", []), (#"{"news":1,"other":2}"#, ["extensions of other names"]),
-            ("{\(hmac)}", ["credWithoutUV"]),
-        ] {
-            let json = Exchange.document(credentials: Exchange.passkey(["fido2Extensions": value]))
-            let file = try ExchangeFile(json: json)
-            #expect(file.count == 1)
-            #expect(file.incomplete.map(\.what) == lost, "\(value)")
-        }
+    @Test("a file is read from disk by its content, not by its name")
+    func fromDisk() async throws {
+        let fixture = try VaultFixture()
+        let path = fixture.root + "/export.json"
+        try FileSystem.write(path, try Exchange.file("bitwarden.zip"))
+        #expect(try await ExchangeFile.read(path).count == 3)
+        try FileSystem.write(path, try Exchange.file("bitwarden.zip").dropLast())
+        await #expect(throws: VaultError.importInvalid("the archive is damaged")) { try await ExchangeFile.read(path) }
+    }
+
+    @Test("Bitwarden: an import adds what can be used here, and a second one nothing")
+    func bitwardenImport() async throws {
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        let file = try ExchangeFile(json: try Exchange.file("bitwarden.json"))
+        #expect(try await fixture.unlock().add(file).added == 3)
+        let again = try await fixture.unlock().add(file)
+        #expect(again.added == 0 && again.present.map(\.account) == ["ada@example.com", "", "cy"])
+        #expect(try await fixture.unlock().summaries().map(\.isDiscoverable) == [true, false, true])
     }
 
     @Test("two exports contain the same derived secret")

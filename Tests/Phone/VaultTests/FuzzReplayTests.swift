@@ -18,18 +18,6 @@ struct VaultFuzzReplayTests {
     @Test("Pending keys")
     func pending() throws { try replay("vault-pending", taking: 5, refusing: 3, fuzzVaultPending) }
 
-    @Test("Files to import")
-    func exchange() throws { try replay("exchange", taking: 4, refusing: 6, fuzzExchange) }
-
-    @Test("Exports of Bitwarden")
-    func bitwarden() throws { try replay("exchange-bitwarden", taking: 4, refusing: 8, fuzzExchange) }
-
-    @Test("Archives to import")
-    func archives() throws { try replay("exchange-archive", taking: 5, refusing: 9, fuzzExchangeArchive) }
-
-    @Test("Signals of websites")
-    func signals() throws { try replay("signal", taking: 5, refusing: 8, fuzzSignal) }
-
     @Test("Recovery codes and passphrases")
     func secrets() throws { try replay("vault-secret", taking: 2, refusing: 10, fuzzVaultSecret) }
 

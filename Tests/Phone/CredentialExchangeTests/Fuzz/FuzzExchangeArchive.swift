@@ -2,7 +2,7 @@
 
 import TestSupport
 
-@testable import HybridVault
+@testable import HybridCredentialExchange
 
 /// Fuzzes archives: files have the stated size within the limit, paths are safe, and the document is one of the files.
 func fuzzExchangeArchive(_ input: [UInt8]) throws -> Bool {

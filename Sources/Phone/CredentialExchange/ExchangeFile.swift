@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 private import FoundationEssentials
+internal import HybridAuthenticator
 package import HybridCTAP
-internal import HybridThreads
 
 /// The passkeys that can be imported from an export of another program.
 ///
 /// The formats are the Credential Exchange Format and Bitwarden's unencrypted JSON, each also in a ZIP archive.
 package struct ExchangeFile: Sendable {
     /// Passkeys that can be imported, in the order of the file.
-    private(set) var passkeys: [ImportedPasskey] = []
+    package private(set) var passkeys: [ExchangedPasskey] = []
     /// Causes of skipped credentials, each with the number of such credentials, in the order of the file.
     package private(set) var skipped: [(what: SkippedCredential, count: Int)] = []
     /// Skipped passkeys, each with its cause, in the order of the file.
@@ -28,8 +28,8 @@ package struct ExchangeFile: Sendable {
     }
 
     /// A reason to reject the whole document, as part of a message.
-    struct ParseError: Error, Equatable {
-        let reason: String
+    package struct ParseError: Error, Equatable {
+        package let reason: String
 
         init(reason: String) { self.reason = reason }
 
@@ -37,29 +37,19 @@ package struct ExchangeFile: Sendable {
         init(version: Int) { reason = "it has version \(version) of the format; this program reads 1" }
     }
 
-    /// Reads a document or an archive of at most 16 MiB.
-    ///
-    /// - Throws: ``VaultError/importUnreadable(_:)`` or ``VaultError/importInvalid(_:)``.
-    package static func read(_ path: String) async throws(VaultError) -> ExchangeFile {
-        try await DedicatedThread.run { () throws(VaultError) in
-            guard let (folder, name) = AbsolutePath.split(path) else {
-                throw .importUnreadable("\(path) is a directory")
-            }
-            let bytes = try accessing(path, orThrow: VaultError.importUnreadable) { () throws(FileError) in
-                try Directory.open(path: folder).read(name, limit: ExchangeFormat.maximumLength)
-            }
-            do throws(ParseError) {
-                return try ExchangeFile(json: ZipArchive.isArchive(bytes) ? ExchangeArchive.document(in: bytes) : bytes)
-            } catch {
-                throw .importInvalid(error.reason)
-            }
-        }
+    /// A check of a passkey by the program that imports it, which may skip the passkey.
+    package typealias Check = (ExchangedPasskey) throws(SkippedCredential) -> Void
+
+    /// Parses a document or an archive of at most 16 MiB.
+    package init(_ bytes: [UInt8], checking check: Check) throws(ParseError) {
+        let isArchive = ZipArchive.isArchive(bytes)
+        try self.init(json: isArchive ? try ExchangeArchive.document(in: bytes) : bytes, checking: check)
     }
 
     /// Parses a document of at most 16 MiB.
     ///
     /// Unknown members are ignored, as the format requires. If a member is duplicated, the first one is used.
-    init(json: [UInt8]) throws(ParseError) {
+    init(json: [UInt8], checking check: Check = { _ in }) throws(ParseError) {
         guard json.count <= ExchangeFormat.maximumLength else { throw ParseError(reason: "it is longer than 16 MiB") }
         try DocumentBounds.check(json)
         let document: ImportedDocument
@@ -77,11 +67,11 @@ package struct ExchangeFile: Sendable {
             for item in header.accounts.flatMap(\.items) {
                 let ours = item.credentials.count { $0.isPasskey } == 1 ? item.hybridExtension : nil
                 for credential in item.credentials {
-                    add(credential, created: item.created, hybridExtension: ours)
+                    add(credential, created: item.created, hybridExtension: ours, check)
                 }
             }
         case .bitwarden(let export):
-            for credential in export.items.flatMap(\.credentials) { add(credential) }
+            for credential in export.items.flatMap(\.credentials) { add(credential, check) }
         }
         guard passkeys.count <= ExchangeFormat.maximumPasskeys else {
             let limit = ExchangeFormat.maximumPasskeys
@@ -93,7 +83,8 @@ package struct ExchangeFile: Sendable {
     private mutating func add(
         _ credential: CredentialFields,
         created: UInt64? = nil,
-        hybridExtension: HybridExtension? = nil
+        hybridExtension: HybridExtension? = nil,
+        _ check: Check
     ) {
         switch credential {
         case .other(let type):
@@ -102,11 +93,13 @@ package struct ExchangeFile: Sendable {
             Self.count(.otherType(isKnown || skipped.count < Self.maximumTypes ? type : ""), in: &skipped)
         case .skipped(let why, let label): skip(label, why)
         case .passkey(let fields):
+            let passkey = ExchangedPasskey(fields, created: created, hybridExtension: hybridExtension)
             do throws(SkippedCredential) {
-                passkeys.append(try ImportedPasskey(fields, created: created, hybridExtension: hybridExtension))
+                try check(passkey)
+                passkeys.append(passkey)
                 for name in fields.lost { Self.count(name, in: &incomplete) }
             } catch {
-                skip(PasskeyLabel(fields), error)
+                skip(passkey.label, error)
             }
         }
     }
@@ -137,7 +130,10 @@ package struct SkippedCredential: Error, Hashable, Sendable {
     /// The reason as words that follow "a passkey" in a message; empty if the credential is not a passkey.
     package let reason: String
 
-    private init(_ reason: String, otherType: String? = nil) {
+    /// Creates a reason to skip a passkey.
+    package init(_ reason: String) { self.init(reason, otherType: nil) }
+
+    private init(_ reason: String, otherType: String?) {
         self.reason = reason
         self.otherType = otherType
     }
@@ -147,11 +143,9 @@ package struct SkippedCredential: Error, Hashable, Sendable {
     /// A passkey whose key is for an algorithm other than ES256.
     static let otherAlgorithm = SkippedCredential("with a key that this program can't use (it has ES256)")
     /// A passkey with a missing or invalid member.
-    static func malformed(member: String) -> SkippedCredential {
+    package static func malformed(member: String) -> SkippedCredential {
         SkippedCredential("whose \(member) is missing or not what the format has there")
     }
-    /// A passkey that does not fit into a record of the vault.
-    static let tooLarge = SkippedCredential("longer than a record of the vault")
 }
 
 extension DecodingError {

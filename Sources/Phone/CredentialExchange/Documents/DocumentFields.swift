@@ -166,9 +166,8 @@ package struct PasskeyLabel: Hashable, Sendable {
         self.init(site: text(.rpId), account: text(.username) ?? text(.userName))
     }
 
-    init(_ passkey: PasskeyFields) { self.init(site: passkey.relyingParty.text, account: passkey.user.name) }
-
-    init(site: String?, account: String?) {
+    /// Creates a label from the site and the account.
+    package init(site: String?, account: String?) {
         func shortened(_ text: String) -> String { String(text.unicodeScalars.prefix(Self.maximumCharacters)) }
         self.site = site.map(shortened)
         self.account = account.map(shortened)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Crypto
+internal import HybridCredentialExchange
 internal import HybridPrimitives
 internal import HybridThreads
 
@@ -32,15 +33,16 @@ extension UnlockedVault {
         let destination = try ExportDestination(path, vault: files.directory)
         let passkeys = try await perform { key, files throws(VaultError) in
             let records = try files.records(key: key)
-            return records.passkeys.compactMap { id, _ in records.reveal(id).map { (id: id, body: $0) } }
+            return records.passkeys.compactMap { id, _ in records.reveal(id).map { (item: id.bytes, body: $0) } }
         }
         // The lock is not held, because a slow disk must not keep a scan waiting.
         return try await DedicatedThread.run { [files] () throws(VaultError) in
             var writer = JSONWriter()
             defer { writer.wipe() }
             // The oldest first, so that an importer keeps the order.
-            let exported = ExchangeDocument.write(
-                passkeys.reversed(),
+            let exported = passkeys.reversed().compactMap { item, body in body.exchanged.map { (item, $0) } }
+            ExchangeDocument.write(
+                exported,
                 account: files.identity.id,
                 time: files.location.clock.now(),
                 to: &writer
@@ -49,7 +51,7 @@ extension UnlockedVault {
                 throw .cannotWriteExport("it would be longer than the limit of 16 MiB")
             }
             try destination.write(writer.bytes)
-            return PasskeyExport(exported: exported, unusable: passkeys.count - exported)
+            return PasskeyExport(exported: exported.count, unusable: passkeys.count - exported.count)
         }
     }
 }

@@ -3,7 +3,9 @@
 internal import Crypto
 internal import HybridAuthenticator
 internal import HybridCTAP
+package import HybridCredentialExchange
 internal import HybridPrimitives
+internal import HybridThreads
 
 /// The result of an import.
 package struct PasskeyImport: Equatable, Sendable {
@@ -13,6 +15,27 @@ package struct PasskeyImport: Equatable, Sendable {
     package let present: [PasskeyLabel]
     /// Passkeys with the site and ID of an existing one, or of an earlier one in the file, but another key.
     package let different: [PasskeyLabel]
+}
+
+extension ExchangeFile {
+    /// Reads a document or an archive of at most 16 MiB.
+    ///
+    /// - Throws: ``VaultError/importUnreadable(_:)`` or ``VaultError/importInvalid(_:)``.
+    package static func read(_ path: String) async throws(VaultError) -> ExchangeFile {
+        try await DedicatedThread.run { () throws(VaultError) in
+            guard let (folder, name) = AbsolutePath.split(path) else {
+                throw .importUnreadable("\(path) is a directory")
+            }
+            let bytes = try accessing(path, orThrow: VaultError.importUnreadable) { () throws(FileError) in
+                try Directory.open(path: folder).read(name, limit: ExchangeFormat.maximumLength)
+            }
+            do throws(ParseError) {
+                return try ExchangeFile(bytes, checking: PasskeyBody.check)
+            } catch {
+                throw .importInvalid(error.reason)
+            }
+        }
+    }
 }
 
 extension UnlockedVault {
@@ -35,27 +58,26 @@ extension UnlockedVault {
 }
 
 extension VaultFiles {
-    func add(_ passkeys: [ImportedPasskey], key: SymmetricKey) throws(VaultError) -> PasskeyImport {
+    func add(_ passkeys: [ExchangedPasskey], key: SymmetricKey) throws(VaultError) -> PasskeyImport {
         let records = try records(key: key)
-        var present: [ImportedPasskey.ID: RecordID] = [:]
+        var present: [ExchangedPasskey.ID: RecordID] = [:]
         for (record, body) in records.passkeys {
             guard let party = body.relyingParty, let id = body.id else { continue }
-            present[ImportedPasskey.ID(relyingParty: party, credential: id)] = record
+            present[ExchangedPasskey.ID(relyingParty: party, credential: id)] = record
         }
-        var known: [ImportedPasskey.ID: PasskeyBody] = [:]
-        var new: [ImportedPasskey] = []
+        var known: [ExchangedPasskey.ID: PasskeyBody] = [:]
+        var new: [ExchangedPasskey] = []
         var (same, different) = ([PasskeyLabel](), [PasskeyLabel]())
         for passkey in passkeys {
-            let body = passkey.body(order: 0, now: 0).members.map { PasskeyBody(members: $0) }
             if let other = known[passkey.id] ?? present[passkey.id].flatMap(records.reveal) {
-                if other.passkey?.privateKey.rawRepresentation == body?.passkey?.privateKey.rawRepresentation {
+                if other.passkey?.privateKey.rawRepresentation == passkey.passkey.privateKey.rawRepresentation {
                     same.append(passkey.label)
                 } else {
                     different.append(passkey.label)
                 }
                 continue
             }
-            known[passkey.id] = body
+            known[passkey.id] = PasskeyBody(passkey, order: 0, now: 0)
             new.append(passkey)
         }
         guard records.all.count + new.count <= VaultRecords.maximumCount else {
@@ -70,7 +92,8 @@ extension VaultFiles {
             order = order == .max ? order : order + 1
             let id = recordID(for: passkey.id, besides: records, key: key)
             let revision = try revision(of: id, after: nil, device: device)
-            let body = passkey.body(order: order, now: location.clock.now())
+            let members = PasskeyBody(passkey, order: order, now: location.clock.now()).members
+            let body = RecordBody(kind: RecordBody.passkey, members: members)
             try write(seal(body, id: id, revision: revision, key: key))
             seen.insert(id, newest: revision, isDeleted: false)
         }
@@ -84,8 +107,11 @@ extension VaultFiles {
     /// credential IDs cannot compute the record IDs, because these depend on the vault key.
     ///
     /// A deleted record stays deleted, so a passkey that is imported again gets the next ID.
-    private func recordID(for passkey: ImportedPasskey.ID, besides records: VaultRecords, key: SymmetricKey) -> RecordID
-    {
+    private func recordID(
+        for passkey: ExchangedPasskey.ID,
+        besides records: VaultRecords,
+        key: SymmetricKey
+    ) -> RecordID {
         for attempt in 0..<Self.maximumDeletions {
             var info = Array("imported v1".utf8)
             info.append(bigEndian: UInt32(attempt))

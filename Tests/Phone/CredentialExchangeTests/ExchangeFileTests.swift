@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+import ExchangeTestSupport
 import Foundation
 import HybridAuthenticator
-import HybridCBOR
 import HybridCTAP
 import HybridPrimitives
 import TestSupport
 import Testing
 
-@testable import HybridVault
+@testable import HybridCredentialExchange
 
 @Suite("Files to import")
 struct ExchangeFileTests {
@@ -36,18 +36,41 @@ struct ExchangeFileTests {
             ]
         )
         #expect(file.incomplete.map(\.what) == ["hmacSecret"])
-        let bodies = try file.passkeys.map { try #require($0.body(order: 1, now: 5).members) }
-        #expect(bodies[0]["created"] == 1_700_000_000 && bodies[1]["created"] == 5)
-        #expect(bodies.allSatisfy { $0["be"] == true && $0["rk"] == nil })
-        #expect(bodies[0]["user"]?.map?["displayName"] == "Ada \u{2013} L\u{F6}ve \u{1F511}")
-        #expect(bodies[0]["prf"] == .bytes(Array(SHA256.hash(data: Array("with".utf8)))))
-        #expect(bodies[0]["prf0"] == .bytes(Array(SHA256.hash(data: Array("without".utf8)))))
-        let blobs: CBORValue = [
-            "blob": .bytes(Array("a small blob".utf8)), "payments": true,
-            "large": ["size": 11, "data": .bytes([0x4B, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00])],
-        ]
-        #expect(bodies[1]["cxf"] == blobs)
-        for body in bodies { #expect(PasskeyBody(members: body).passkey != nil) }
+        let passkeys = file.passkeys
+        #expect(passkeys.map(\.created) == [1_700_000_000, nil, nil])
+        #expect(passkeys.allSatisfy { $0.passkey.isBackupEligible && $0.passkey.isDiscoverable })
+        #expect(passkeys[0].passkey.user.displayName == "Ada \u{2013} L\u{F6}ve \u{1F511}")
+        let secret = passkeys[0].passkey.prfSecret?.withUnsafeBytes { Array($0) }
+        #expect(secret == Array(SHA256.hash(data: Array("with".utf8))))
+        #expect(passkeys[0].otherSecret == Array(SHA256.hash(data: Array("without".utf8))))
+        var foreign = ForeignExtensions()
+        foreign.blob = Array("a small blob".utf8)
+        foreign.payments = true
+        foreign.largeBlob = .init(size: 11, data: [0x4B, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00])
+        #expect(passkeys[1].foreign == foreign)
+    }
+
+    @Test("the sites of a file are counted, in alphabetical order")
+    func sites() throws {
+        let file = try ExchangeFile(json: try Exchange.otherManager())
+        #expect(file.sites.map(\.site.text) == ["example.com", "login.example.net", "shop.example.org"])
+        let twice = Exchange.passkey() + "," + Exchange.passkey(["credentialId": #""AQIE""#])
+        #expect(try ExchangeFile(json: Exchange.document(credentials: twice)).sites.map(\.count) == [2])
+    }
+
+    @Test("extensions of another type are reported as lost")
+    func lostExtensions() throws {
+        let secret = Base64URL.encode([UInt8](repeating: 1, count: 32))
+        let hmac = #""hmacCredentials":{"algorithm":"hmac-sha256","credWithUV":"\#(secret)","credWithoutUV":"AQ"}"#
+        for (value, lost) in [
+            ("[]", ["fido2Extensions"]), ("null", []), (#"{"news":1,"other":2}"#, ["extensions of other names"]),
+            ("{\(hmac)}", ["credWithoutUV"]),
+        ] {
+            let json = Exchange.document(credentials: Exchange.passkey(["fido2Extensions": value]))
+            let file = try ExchangeFile(json: json)
+            #expect(file.count == 1)
+            #expect(file.incomplete.map(\.what) == lost, "\(value)")
+        }
     }
 
     @Test("a truncated file is refused")
@@ -59,7 +82,7 @@ struct ExchangeFileTests {
         }
     }
 
-    @Test("with any bits flipped, every imported passkey is valid")
+    @Test("with any bits flipped, every passkey that is read can be exported")
     func flipped() throws {
         var random = SeededGenerator()
         let bytes = try Exchange.otherManager()
@@ -75,11 +98,7 @@ struct ExchangeFileTests {
             }
             taken += 1
             #expect(file.count <= 3, "\(random)")
-            for passkey in file.passkeys {
-                let body = passkey.body(order: 1, now: 1)
-                #expect(body.members.flatMap { PasskeyBody(members: $0).passkey } != nil, "\(random)")
-                #expect(body.padded.count <= RecordFile.maximumContent, "\(random)")
-            }
+            #expect(throws: Never.self, "\(random)") { try fuzzExchange(damaged) }
         }
         #expect(taken > 0 && refused > 0)
     }
@@ -120,7 +139,7 @@ struct ExchangeFileTests {
         )
         let file = try ExchangeFile(json: json)
         #expect(file.count == 1 && file.skipped.isEmpty)
-        #expect(file.passkeys[0].body(order: 1, now: 1).members?["be"] == true, "the extension is another program's")
+        #expect(file.passkeys[0].passkey.isBackupEligible, "the extension is another program's")
     }
 
     @Test("nesting, repetition and size are limited")
@@ -210,9 +229,9 @@ struct ExchangeFileTests {
         #expect(try taken("userHandle", 64) && !taken("userHandle", 65))
         let name = String(repeating: "\u{20AC}", count: 30_000)
         let cut = try read(Exchange.passkey(["username": "\"\(name)\"", "userDisplayName": "\"\(name)\""]))
-        let user = cut.passkeys.first?.body(order: 1, now: 1).members?["user"]?.map
-        #expect(user?["name"]?.text?.utf8.count == 65_535, "between letters")
-        #expect(user?["displayName"]?.text?.utf8.count == 65_535)
+        let user = cut.passkeys.first?.passkey.user
+        #expect(user?.name.utf8.count == 65_535, "between letters")
+        #expect(user?.displayName.utf8.count == 65_535)
     }
 
     @Test("correct padding is accepted")
@@ -265,30 +284,30 @@ struct ExchangeFileTests {
         )
     }
 
-    @Test("this program's extension applies to the only passkey of its item, and never overrides members of the format")
+    @Test("this program's extension applies to the only passkey of its item")
     func ownExtension() throws {
-        let rest: CBORMap = [
-            "later": 1, "rp": "evil.example", "key": .bytes([1]), "alg": -8, "be": 7, "user": ["x": 1],
-        ]
-        let text = Base64URL.encode(CBOREncoder.encode(rest))
         let own =
-            #""extensions":[{"name":"hybrid-auth.invalid/passkey","backupEligible":false,"discoverable":false,"rest":"\#(text)"}],"#
-        let body = try #require(try read(Exchange.passkey(), item: own).passkeys.first?.body(order: 3, now: 4).members)
-        #expect(body["later"] == 1 && body["rp"] == "example.com" && body["alg"] == -7 && body["order"] == 3)
-        #expect(body["be"] == false && body["rk"] == false && body["user"]?.map?["x"] == 1)
-        #expect(PasskeyBody(members: body).passkey?.isBackupEligible == false)
+            #""extensions":[{"name":"hybrid-auth.invalid/passkey","backupEligible":false,"discoverable":false,"rest":"AQID"}],"#
+        let passkey = try #require(try read(Exchange.passkey(), item: own).passkeys.first)
+        #expect(!passkey.passkey.isBackupEligible && !passkey.passkey.isDiscoverable && passkey.rest == [1, 2, 3])
         let two = try read(Exchange.passkey() + "," + Exchange.passkey(["credentialId": #""AQIE""#]), item: own)
-        #expect(two.passkeys.allSatisfy { $0.body(order: 1, now: 1).members?["be"] == true })
-        for bad in [
-            "AA", "!", "oA", Base64URL.encode([0xA1, 0x61]), Base64URL.encode([UInt8](repeating: 0x81, count: 9999)),
-        ] {
-            let damaged = own.replacing(text, with: bad)
-            #expect(try read(Exchange.passkey(), item: damaged).count == 1, "\(bad)")
-        }
-        let huge = Base64URL.encode(
-            CBOREncoder.encode(["later": .bytes([UInt8](repeating: 1, count: 262_000))] as CBORMap)
+        #expect(
+            two.passkeys.map(\.passkey.isBackupEligible) == [true, true] && two.passkeys.allSatisfy { $0.rest == nil }
         )
-        #expect(skipped(try read(Exchange.passkey(), item: own.replacing(text, with: huge))) == [.tooLarge: 1])
+        let damaged = try read(Exchange.passkey(), item: own.replacing("AQID", with: "!"))
+        #expect(damaged.passkeys.map(\.rest) == [nil])
+    }
+
+    @Test("a passkey that the importer refuses is skipped with the reason, in the order of the file")
+    func refusedByImporter() throws {
+        let json = try Exchange.otherManager()
+        let reason = SkippedCredential("of another taste")
+        let file = try ExchangeFile(json) { passkey throws(SkippedCredential) in
+            if passkey.id.relyingParty.text == "shop.example.org" { throw reason }
+        }
+        #expect(file.sites.map(\.site.text) == ["example.com", "login.example.net"] && file.incomplete.isEmpty)
+        #expect(file.skippedPasskeys.contains { $0.why == reason && $0.passkey.site == "shop.example.org" })
+        #expect(skipped(file)[reason] == 1)
     }
 }
 

@@ -2,7 +2,7 @@
 
 private import FoundationEssentials
 package import HybridCTAP
-internal import HybridPrimitives
+package import HybridPrimitives
 
 /// A message of a website about passkeys (WebAuthn Level 3 §5.1.10).
 ///
@@ -20,6 +20,17 @@ package enum PasskeySignal: Equatable, Sendable {
     /// Maximum number of signals in one file.
     package static let maximumCount = 100
 
+    /// A reason to reject signals, as a failure of a command.
+    package struct ReadError: ExplainedFailure, Equatable {
+        let reason: String
+
+        package var code: String { status.name }
+        package var sentence: String { "the signal can't be used: \(reason); nothing was changed" }
+        package var status: ExitStatus { .dataError }
+
+        fileprivate static func invalid(_ reason: String) -> ReadError { ReadError(reason: reason) }
+    }
+
     /// The website.
     package var relyingParty: RelyingPartyID {
         switch self {
@@ -30,25 +41,23 @@ package enum PasskeySignal: Equatable, Sendable {
     }
 
     /// Reads one signal, or an array of 1 to 100, in JSON.
-    ///
-    /// - Throws: ``VaultError/signalInvalid(_:)``.
-    package static func read(_ json: [UInt8]) throws(VaultError) -> [PasskeySignal] {
-        guard json.count <= maximumLength else { throw .signalInvalid("it is longer than 1 MiB") }
+    package static func read(_ json: [UInt8]) throws(ReadError) -> [PasskeySignal] {
+        guard json.count <= maximumLength else { throw .invalid("it is longer than 1 MiB") }
         do {
             try DocumentBounds.check(json)
             let signals = try JSONDecoder().decode(SignalList.self, from: Data(json)).signals
             guard (1...maximumCount).contains(signals.count) else {
-                throw VaultError.signalInvalid("an array has 1 to \(maximumCount) signals")
+                throw ReadError.invalid("an array has 1 to \(maximumCount) signals")
             }
             return signals
-        } catch let error as VaultError {
+        } catch let error as ReadError {
             throw error
         } catch let error as ExchangeFile.ParseError {
-            throw .signalInvalid(error.reason)
+            throw .invalid(error.reason)
         } catch let error as DecodingError {
-            throw .signalInvalid(error.reason)
+            throw .invalid(error.reason)
         } catch {
-            throw .signalInvalid("it is not JSON")
+            throw .invalid("it is not JSON")
         }
     }
 }
@@ -107,14 +116,16 @@ private struct SignalFields: Decodable {
                 UserEntity(id: try user(), name: name, displayName: displayName)
             )
         default:
-            throw VaultError.signalInvalid(
+            throw PasskeySignal.ReadError.invalid(
                 "a signal has one of credentialId, allAcceptedCredentialIds, or name with displayName"
             )
         }
     }
 
     private static func valid<Value>(_ value: Value?, _ name: CodingKeys) throws -> Value {
-        guard let value else { throw VaultError.signalInvalid("\(name.rawValue) is not what the standard has there") }
+        guard let value else {
+            throw PasskeySignal.ReadError.invalid("\(name.rawValue) is not what the standard has there")
+        }
         return value
     }
 }

@@ -4,7 +4,7 @@ import Crypto
 import TestSupport
 import Testing
 
-@testable import HybridVault
+@testable import HybridCredentialExchange
 
 @Suite("Private keys in PKCS#8")
 struct PrivateKeyInfoTests {

@@ -4,12 +4,12 @@ import HybridCTAP
 import HybridPrimitives
 import TestSupport
 
-@testable import HybridVault
+@testable import HybridCredentialExchange
 
 /// Fuzzes signals of websites: those that are read are within the limits and are read again from their own JSON.
 func fuzzSignal(_ input: [UInt8]) throws -> Bool {
     let signals: [PasskeySignal]
-    do throws(VaultError) {
+    do throws(PasskeySignal.ReadError) {
         signals = try PasskeySignal.read(input)
     } catch {
         try invariant(error.sentence.utf8.count <= 1000, "a refusal is short")

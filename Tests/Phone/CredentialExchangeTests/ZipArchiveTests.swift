@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
+import ExchangeTestSupport
 import HybridDeflate
 import TestSupport
 import Testing
 
-@testable import HybridVault
+@testable import HybridCredentialExchange
 
 /// Archives with exports; Python's `zipfile` wrote the files, and ``TestArchive`` the hostile ones.
 @Suite("Archives to import")
@@ -38,16 +38,6 @@ struct ZipArchiveTests {
             #expect(try ExchangeFile(json: json).count == count)
         }
         #expect(!ZipArchive.isArchive(try Exchange.otherManager()))
-    }
-
-    @Test("a file is read from disk by its content, not by its name")
-    func fromDisk() async throws {
-        let fixture = try VaultFixture()
-        let path = fixture.root + "/export.json"
-        try FileSystem.write(path, try Exchange.file("bitwarden.zip"))
-        #expect(try await ExchangeFile.read(path).count == 3)
-        try FileSystem.write(path, try Exchange.file("bitwarden.zip").dropLast())
-        await #expect(throws: VaultError.importInvalid("the archive is damaged")) { try await ExchangeFile.read(path) }
     }
 
     @Test("stored and deflated files of every size are read as they were written")

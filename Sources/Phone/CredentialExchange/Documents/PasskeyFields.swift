@@ -57,7 +57,10 @@ struct PasskeyFields {
         let name = container.contains(.username) ? CodingKeys.username : .userName
         self.init(
             id: try valid(CredentialID(bytes: identifier), .credentialId),
-            relyingParty: try valid(RelyingPartyID(stored: try text(.rpId)), .rpId),
+            relyingParty: try valid(
+                RelyingPartyID(try text(.rpId), accepting: Set(RelyingPartyID.Kind.allCases)),
+                .rpId
+            ),
             user: UserEntity(
                 id: try valid(UserHandle(bytes: try bytes(.userHandle, atMost: 64)), .userHandle),
                 name: EntityName.shortened(try valid(try? container.decode(String.self, forKey: name), .username)),

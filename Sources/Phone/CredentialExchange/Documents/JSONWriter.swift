@@ -3,14 +3,17 @@
 internal import HybridPrimitives
 
 /// A writer for JSON (RFC 8259) into one buffer that can be wiped, because an export contains private keys.
-struct JSONWriter {
+package struct JSONWriter {
     /// The text so far.
-    private(set) var bytes: [UInt8] = []
+    package private(set) var bytes: [UInt8] = []
     /// True if no comma precedes the next value: at the beginning, after an opening bracket and after a name.
     private var isFirst = true
 
+    /// Creates an empty writer.
+    package init() {}
+
     /// Overwrites and removes the text.
-    mutating func wipe() {
+    package mutating func wipe() {
         SecretBytes.wipe(&bytes)
         bytes = []
     }

@@ -2,6 +2,7 @@
 
 internal import Crypto
 package import HybridCTAP
+package import HybridCredentialExchange
 
 /// The changes of one passkey that signals request.
 package struct SignaledChange: Equatable, Sendable {

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestSupport
+import Testing
+
+/// Replays the fuzzers' seeds and former crashes through the fuzz targets.
+@Suite("The fuzz corpus of files and signals")
+struct CredentialExchangeFuzzReplayTests {
+    @Test(
+        "Every target accepts some inputs and refuses others",
+        arguments: [
+            ("exchange", 4, 6, fuzzExchange), ("exchange-bitwarden", 4, 8, fuzzExchange),
+            ("exchange-archive", 5, 9, fuzzExchangeArchive), ("signal", 5, 8, fuzzSignal),
+        ] as [(String, Int, Int, @Sendable ([UInt8]) throws -> Bool)]
+    )
+    func replay(
+        target: String,
+        fewestTaken: Int,
+        fewestRefused: Int,
+        run: @Sendable ([UInt8]) throws -> Bool
+    ) throws {
+        let replay = try FuzzCorpus.replay(target, run)
+        #expect(replay.broken == [])
+        #expect(replay.taken.count >= fewestTaken, "\(replay.taken)")
+        #expect(replay.refused.count >= fewestRefused, "\(replay.refused)")
+    }
+}
