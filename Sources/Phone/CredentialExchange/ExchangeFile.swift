@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-private import FoundationEssentials
 internal import HybridAuthenticator
 package import HybridCTAP
+internal import HybridPrimitives
 
 /// The passkeys that can be imported from an export of another program.
 ///
@@ -33,6 +33,17 @@ package struct ExchangeFile: Sendable {
 
         init(reason: String) { self.reason = reason }
 
+        /// The reason of an error of a document's reader.
+        init(_ error: any Error) {
+            reason =
+                switch error {
+                case let error as ParseError: error.reason
+                case let error as JSONMemberError: error.reason
+                case let error as JSONSyntaxError: error.reason
+                default: JSONSyntaxError.malformed.reason
+                }
+        }
+
         /// The reason to reject a document of another version.
         init(version: Int) { reason = "it has version \(version) of the format; this program reads 1" }
     }
@@ -48,30 +59,17 @@ package struct ExchangeFile: Sendable {
 
     /// Parses a document of at most 16 MiB.
     ///
-    /// Unknown members are ignored, as the format requires. If a member is duplicated, the first one is used.
+    /// Unknown members are ignored, as the format requires.
     init(json: [UInt8], checking check: Check = { _ in }) throws(ParseError) {
-        guard json.count <= ExchangeFormat.maximumLength else { throw ParseError(reason: "it is longer than 16 MiB") }
-        try DocumentBounds.check(json)
-        let document: ImportedDocument
         do {
-            document = try JSONDecoder().decode(ImportedDocument.self, from: Data(json))
-        } catch let refusal as ParseError {
-            throw refusal
-        } catch let error as DecodingError {
-            throw ParseError(reason: error.reason)
+            // Editors on Windows add a byte order mark, which readers may ignore (RFC 8259 §8.1).
+            let hasMark = json.starts(with: [0xEF, 0xBB, 0xBF])
+            let bytes = hasMark ? Array(json.dropFirst(3)) : json
+            let text = try JSONText(parsing: bytes, maximumValues: ExchangeFormat.maximumValues)
+            let document = JSONCursor(text, named: "the document")
+            for credential in try Self.credentials(document) { add(credential, check) }
         } catch {
-            throw ParseError(reason: "it is not JSON")
-        }
-        switch document {
-        case .exchange(let header):
-            for item in header.accounts.flatMap(\.items) {
-                let ours = item.credentials.count { $0.isPasskey } == 1 ? item.hybridExtension : nil
-                for credential in item.credentials {
-                    add(credential, created: item.created, hybridExtension: ours, check)
-                }
-            }
-        case .bitwarden(let export):
-            for credential in export.items.flatMap(\.credentials) { add(credential, check) }
+            throw ParseError(error)
         }
         guard passkeys.count <= ExchangeFormat.maximumPasskeys else {
             let limit = ExchangeFormat.maximumPasskeys
@@ -79,25 +77,38 @@ package struct ExchangeFile: Sendable {
         }
     }
 
+    /// Returns the credentials of a document of the Credential Exchange Format, or of an export of Bitwarden.
+    private static func credentials(_ document: JSONCursor) throws -> [ImportedCredential] {
+        let isExchange = ["version", "accounts"].contains { document.value.member($0) != nil }
+        if !isExchange, ["items", "encrypted"].contains(where: { document.value.member($0) != nil }) {
+            return try BitwardenItem.items(document).flatMap(\.credentials)
+        }
+        let version = try document.member("version")
+        if let draft = version.value.integer(Int.self) {
+            guard ExchangeFormat.drafts.contains(draft) else { throw ParseError(version: draft) }
+        } else {
+            let major = try version.member("major").integer(Int.self)
+            // Minor versions only add members.
+            guard major == ExchangeFormat.major else { throw ParseError(version: major) }
+        }
+        return try document.member("accounts").elements.flatMap { account in
+            try account.member("items").elements.flatMap { try ExchangeItem($0).credentials }
+        }
+    }
+
     /// Adds a credential to the passkeys to import or to the skipped ones.
-    private mutating func add(
-        _ credential: CredentialFields,
-        created: UInt64? = nil,
-        hybridExtension: HybridExtension? = nil,
-        _ check: Check
-    ) {
+    private mutating func add(_ credential: ImportedCredential, _ check: Check) {
         switch credential {
         case .other(let type):
             // The number of distinct types is limited; the rest count as one.
             let isKnown = skipped.contains { $0.what.otherType == type }
             Self.count(.otherType(isKnown || skipped.count < Self.maximumTypes ? type : ""), in: &skipped)
         case .skipped(let why, let label): skip(label, why)
-        case .passkey(let fields):
-            let passkey = ExchangedPasskey(fields, created: created, hybridExtension: hybridExtension)
+        case .passkey(let passkey, let lost):
             do throws(SkippedCredential) {
                 try check(passkey)
                 passkeys.append(passkey)
-                for name in fields.lost { Self.count(name, in: &incomplete) }
+                for name in lost { Self.count(name, in: &incomplete) }
             } catch {
                 skip(passkey.label, error)
             }
@@ -145,25 +156,5 @@ package struct SkippedCredential: Error, Hashable, Sendable {
     /// A passkey with a missing or invalid member.
     package static func malformed(member: String) -> SkippedCredential {
         SkippedCredential("whose \(member) is missing or not what the format has there")
-    }
-}
-
-extension DecodingError {
-    /// The cause as part of a message, with the path of the member.
-    var reason: String {
-        switch self {
-        case .keyNotFound(let key, let context): "\(Self.path(context.codingPath + [key])) is missing"
-        case .valueNotFound(_, let context): "\(Self.path(context.codingPath)) is missing"
-        case .typeMismatch(_, let context): "\(Self.path(context.codingPath)) has the wrong type"
-        case .dataCorrupted(let context) where !context.codingPath.isEmpty:
-            "\(Self.path(context.codingPath)) has the wrong type"
-        default: "it is not JSON"
-        }
-    }
-
-    private static func path(_ keys: [any CodingKey]) -> String {
-        let path = keys.map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }.joined()
-        guard !path.isEmpty else { return "the document" }
-        return path.hasPrefix(".") ? String(path.dropFirst()) : path
     }
 }

@@ -34,7 +34,7 @@ package struct ExchangedPasskey: SecretMaterial, Sendable {
     package var id: ID { ID(relyingParty: passkey.relyingParty, credential: passkey.id) }
     package var label: PasskeyLabel { PasskeyLabel(site: passkey.relyingParty.text, account: passkey.user.name) }
 
-    /// Creates a passkey for export.
+    /// Creates a passkey from its parts.
     package init(
         passkey: Passkey,
         created: UInt64?,
@@ -47,27 +47,6 @@ package struct ExchangedPasskey: SecretMaterial, Sendable {
         self.otherSecret = otherSecret
         self.foreign = foreign
         self.rest = rest
-    }
-
-    /// Creates a passkey from the format's members and those of this program's extension.
-    init(_ fields: PasskeyFields, created: UInt64?, hybridExtension: HybridExtension?) {
-        passkey = Passkey(
-            id: fields.id,
-            relyingParty: fields.relyingParty,
-            user: fields.user,
-            privateKey: fields.key,
-            // A passkey from another program may already exist in two places, as this flag indicates.
-            isBackupEligible: hybridExtension?.isBackupEligible ?? true,
-            isDiscoverable: hybridExtension?.isDiscoverable ?? fields.isDiscoverable ?? true,
-            prfSecret: fields.secrets.flatMap { PRFSecret(bytes: $0.verified) }
-        )
-        self.created = fields.created ?? created
-        otherSecret = fields.secrets.flatMap { secrets in
-            let derived = Self.otherSecret(of: secrets.verified, credential: fields.id)
-            return secrets.other == derived ? nil : secrets.other
-        }
-        foreign = fields.foreign
-        rest = hybridExtension?.rest
     }
 
     /// Derives the secret for users who were not verified from the passkey's own secret.

@@ -15,8 +15,8 @@
 package enum ExchangeFormat {
     /// Maximum length of a document that is read or written, in bytes; 10,000 passkeys fit.
     package static let maximumLength = 16 << 20
-    /// Maximum number of opening brackets, colons and commas outside strings; 10,000 passkeys with all members fit.
-    static let maximumMarks = 1 << 20
+    /// Maximum number of values in a document; 10,000 passkeys with all members fit.
+    static let maximumValues = 1 << 20
     /// Maximum number of passkeys that are read; no vault can have more records.
     static let maximumPasskeys = 10000
     /// Major version that is read and written.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-private import FoundationEssentials
 package import HybridCTAP
 package import HybridPrimitives
 
@@ -44,88 +43,59 @@ package enum PasskeySignal: Equatable, Sendable {
     package static func read(_ json: [UInt8]) throws(ReadError) -> [PasskeySignal] {
         guard json.count <= maximumLength else { throw .invalid("it is longer than 1 MiB") }
         do {
-            try DocumentBounds.check(json)
-            let signals = try JSONDecoder().decode(SignalList.self, from: Data(json)).signals
+            let text = try JSONText(parsing: json, maximumValues: ExchangeFormat.maximumValues)
+            let document = JSONCursor(text, named: "the document")
+            let signals =
+                try text.elements == nil ? [PasskeySignal(document)] : document.elements.map(PasskeySignal.init)
             guard (1...maximumCount).contains(signals.count) else {
                 throw ReadError.invalid("an array has 1 to \(maximumCount) signals")
             }
             return signals
         } catch let error as ReadError {
             throw error
-        } catch let error as ExchangeFile.ParseError {
-            throw .invalid(error.reason)
-        } catch let error as DecodingError {
-            throw .invalid(error.reason)
         } catch {
-            throw .invalid("it is not JSON")
+            throw .invalid(ExchangeFile.ParseError(error).reason)
         }
     }
-}
 
-/// One signal or an array of signals.
-private struct SignalList: Decodable {
-    let signals: [PasskeySignal]
-
-    init(from decoder: any Decoder) throws {
-        let isArray = (try? decoder.unkeyedContainer()) != nil
-        signals = isArray ? try [SignalFields](from: decoder).map(\.signal) : [try SignalFields(from: decoder).signal]
-    }
-}
-
-/// The members of one signal; unknown ones are ignored, as in every dictionary of WebIDL.
-private struct SignalFields: Decodable {
-    let signal: PasskeySignal
-
-    private enum CodingKeys: String, CodingKey, CaseIterable {
-        case rpId
-        case credentialId
-        case userId
-        case allAcceptedCredentialIds
-        case name
-        case displayName
-    }
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        let rpID = try container.decode(String.self, forKey: .rpId)
-        // Signals come from websites, which have no passkeys for local services.
-        let relyingParty = try Self.valid(RelyingPartyID(rpID), .rpId)
-        func bytes(_ name: CodingKeys) throws -> [UInt8] {
-            let text = try container.decode(String.self, forKey: name)
-            return try Self.valid(Base64URL.decode(text, maximumLength: CredentialID.maximumLength), name)
-        }
-        func user() throws -> UserHandle { try Self.valid(UserHandle(bytes: try bytes(.userId)), .userId) }
-        let kinds: [CodingKeys] = [.credentialId, .allAcceptedCredentialIds, .name].filter(container.contains)
-        switch kinds {
-        case [.credentialId]:
-            let id = try Self.valid(CredentialID(bytes: try bytes(.credentialId)), .credentialId)
-            signal = .unknownCredential(relyingParty, id)
-        case [.allAcceptedCredentialIds]:
-            let texts = try container.decode([String].self, forKey: .allAcceptedCredentialIds)
-            // A malformed ID could be that of a passkey here, which would then be hidden.
-            let accepted = try texts.map { text in
-                let id = Base64URL.decode(text, maximumLength: CredentialID.maximumLength)
-                return try Self.valid(id.flatMap { CredentialID(bytes: $0) }, .allAcceptedCredentialIds)
+    /// Reads the members of one signal; unknown ones are ignored, as in every dictionary of WebIDL.
+    private init(_ json: JSONCursor) throws {
+        func valid<Value>(_ name: String, _ json: JSONCursor, _ read: (String) -> Value?) throws -> Value {
+            guard let value = read(try json.text) else {
+                throw ReadError.invalid("\(name) is not what the standard has there")
             }
-            signal = .allAcceptedCredentials(relyingParty, try user(), Set(accepted))
-        case [.name]:
-            let name = EntityName.shortened(try container.decode(String.self, forKey: .name))
-            let displayName = EntityName.shortened(try container.decode(String.self, forKey: .displayName))
-            signal = .currentUserDetails(
+            return value
+        }
+        func member<Value>(_ name: String, _ read: (String) -> Value?) throws -> Value {
+            try valid(name, json.member(name), read)
+        }
+        func id(_ text: String) -> CredentialID? {
+            Base64URL.decode(text, maximumLength: CredentialID.maximumLength).flatMap { CredentialID(bytes: $0) }
+        }
+        func user() throws -> UserHandle {
+            try member("userId") { Base64URL.decode($0, maximumLength: 64).flatMap { UserHandle(bytes: $0) } }
+        }
+        // Signals come from websites, which have no passkeys for local services.
+        let relyingParty = try member("rpId") { RelyingPartyID($0) }
+        let kinds = ["credentialId", "allAcceptedCredentialIds", "name"].filter { json.value.member($0) != nil }
+        switch kinds {
+        case ["credentialId"]: self = .unknownCredential(relyingParty, try member("credentialId", id))
+        case ["allAcceptedCredentialIds"]:
+            // A malformed ID could be that of a passkey here, which would then be hidden.
+            let name = "allAcceptedCredentialIds"
+            let accepted = try json.member(name).elements.map { try valid(name, $0, id) }
+            self = .allAcceptedCredentials(relyingParty, try user(), Set(accepted))
+        case ["name"]:
+            let name = EntityName.shortened(try json.member("name").text)
+            let displayName = EntityName.shortened(try json.member("displayName").text)
+            self = .currentUserDetails(
                 relyingParty,
                 UserEntity(id: try user(), name: name, displayName: displayName)
             )
         default:
-            throw PasskeySignal.ReadError.invalid(
+            throw ReadError.invalid(
                 "a signal has one of credentialId, allAcceptedCredentialIds, or name with displayName"
             )
         }
-    }
-
-    private static func valid<Value>(_ value: Value?, _ name: CodingKeys) throws -> Value {
-        guard let value else {
-            throw PasskeySignal.ReadError.invalid("\(name.rawValue) is not what the standard has there")
-        }
-        return value
     }
 }
