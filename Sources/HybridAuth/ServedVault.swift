@@ -88,14 +88,14 @@ private struct ReportingVault: CredentialStore {
     let progress: ScanProgress
 
     func unlock(with pin: PIN) async throws(UnlockFailure) -> any UnlockedCredentialStore {
-        let unlocked = try await vault.open(with: pin)
+        let unlocked = try await vault.unlockVault(with: pin)
         report(unlocked)
         fingerprint?.hold(unlocked)
         return unlocked
     }
 
     func unlock(with key: StoreKey) async throws(UnlockFailure) -> any UnlockedCredentialStore {
-        let unlocked = try await vault.open(with: key)
+        let unlocked = try await vault.unlockVault(with: key)
         report(unlocked)
         return unlocked
     }

@@ -29,7 +29,7 @@ struct VaultPrompts: Sendable {
         for _ in 0..<Self.maximumAttempts {
             let pin = try await askPIN(for: vault.path, purpose, complaint)
             do throws(UnlockFailure) {
-                let unlocked = try await vault.open(with: pin, checkingRecords: !acceptingRecords)
+                let unlocked = try await vault.unlockVault(with: pin, checkingRecords: !acceptingRecords)
                 report(unlocked.warnings)
                 return (unlocked, pin)
             } catch {

@@ -63,7 +63,7 @@ package final class Vault: CredentialStore, Sendable {
     ///
     /// - Throws: `UnlockFailure`, with a ``VaultError`` as underlying error if the vault cannot be used.
     package func unlock(with pin: PIN) async throws(UnlockFailure) -> any UnlockedCredentialStore {
-        try await open(with: pin)
+        try await unlockVault(with: pin)
     }
 
     /// Unlocks the vault like ``unlock(with:)-(PIN)``, for callers that need more than a credential store.
@@ -73,12 +73,12 @@ package final class Vault: CredentialStore, Sendable {
     ///   - checkingRecords: False to open the vault without checking its records, so that the user can
     ///     ``UnlockedVault/accept(expecting:)`` them.
     /// - Throws: `UnlockFailure`.
-    package func open(with pin: PIN, checkingRecords: Bool = true) async throws(UnlockFailure) -> UnlockedVault {
+    package func unlockVault(with pin: PIN, checkingRecords: Bool = true) async throws(UnlockFailure) -> UnlockedVault {
         let files = files
         let result: Result<UnlockedVault, UnlockFailure>
         do {
             result = try await DedicatedThread.run { () throws(VaultError) in
-                try files.unlock(with: pin, checkingRecords: checkingRecords)
+                try files.tryPIN(pin, checkingRecords: checkingRecords)
             }
         } catch {
             throw .unusable(error.sentence, underlying: error)

@@ -108,9 +108,9 @@ struct AcceptanceTests {
         try await fixture.unlock().add(.fresh())
         try await FileSystem.run("rm", "-r", fixture.vault + "/records")
         await #expect(throws: UnlockFailure.wrongPIN(attemptsLeft: 4)) {
-            try await fixture.open().open(with: .typed("000000"), checkingRecords: false)
+            try await fixture.open().unlockVault(with: .typed("000000"), checkingRecords: false)
         }
-        let person = try await fixture.open().open(with: .typed("123456"), checkingRecords: false)
+        let person = try await fixture.open().unlockVault(with: .typed("123456"), checkingRecords: false)
         #expect(try await person.accept().missing == 1)
         #expect(try await fixture.unlockFailure() == nil)
     }

@@ -133,7 +133,7 @@ struct PINTests {
             body[index] ^= index == 38 ? 3 : 1
             let slot = PINSlot(bytes: body + Sealing.checksum(body))
             let read = try #require(slot, "byte \(index)")
-            let key = try await DedicatedThread.run { () throws in try read.open(pin: pin, device: device) }
+            let key = try await DedicatedThread.run { () throws in try read.unwrapKey(pin: pin, device: device) }
             #expect(key == nil, "byte \(index)")
         }
     }
@@ -194,7 +194,7 @@ struct PINTests {
         try await unlocked.add(.fresh())
         try await unlocked.changePIN(to: .typed("abcdef"))
         #expect(try await fixture.unlockFailure() == .wrongPIN(attemptsLeft: 4))
-        #expect(try await fixture.open().open(with: .typed("abcdef")).summaries().count == 1)
+        #expect(try await fixture.open().unlockVault(with: .typed("abcdef")).summaries().count == 1)
     }
 
     @Test("A short PIN is refused for new and existing vaults")

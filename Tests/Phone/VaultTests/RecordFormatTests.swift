@@ -78,8 +78,8 @@ struct RecordFormatTests {
         let slot = try #require(PINSlot(bytes: Vectors.slot))
         let device = try #require(Device(bytes: Vectors.device))
         #expect(slot.header.identity == identity)
-        #expect(try slot.open(pin: .typed("123456"), device: device) == key)
-        #expect(try slot.open(pin: .typed("123457"), device: device) == nil)
+        #expect(try slot.unwrapKey(pin: .typed("123456"), device: device) == key)
+        #expect(try slot.unwrapKey(pin: .typed("123457"), device: device) == nil)
         #expect(slot.bytes == Vectors.slot)
         #expect(device.bytes == Vectors.device)
     }

@@ -369,7 +369,7 @@ struct RekeyTests {
             try keys.write(link.fileName, link.bytes, replacing: false)
             newest = old
         }
-        let ring = try KeyRing(fixture.key, in: Directory.open(path: fixture.vault), identity: identity)
+        let ring = try VaultKeyRing(fixture.key, in: Directory.open(path: fixture.vault), identity: identity)
         #expect(ring.keys.count == 65 && ring.newest == fixture.key)
     }
 
@@ -414,6 +414,6 @@ struct RekeyTests {
 extension VaultFixture {
     /// Opens the vault without checking the records.
     static func acceptance(_ fixture: VaultFixture, pin: String) async throws -> UnlockedVault {
-        try await fixture.open().open(with: .typed(pin), checkingRecords: false)
+        try await fixture.open().unlockVault(with: .typed(pin), checkingRecords: false)
     }
 }

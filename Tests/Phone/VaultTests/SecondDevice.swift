@@ -67,7 +67,7 @@ extension VaultFixture {
 
     /// Opens the vault with a PIN.
     func open(pin: String) async throws -> UnlockedVault {
-        try await open().open(with: .typed(pin))
+        try await open().unlockVault(with: .typed(pin))
     }
 
     /// Returns the names of the accounts, sorted.

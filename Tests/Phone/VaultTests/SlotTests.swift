@@ -287,7 +287,7 @@ struct SlotTests {
         #expect(all.count > PortableSlots.maximumCount)
         // The server does not know the passphrase, so no slot of its own opens with it.
         let others = all.filter { $0 != forged }
-        #expect(try others.open(with: .passphrase(.typed())).key == fixture.key, "and so does the passphrase")
+        #expect(try others.unwrapKey(with: .passphrase(.typed())).key == fixture.key, "and so does the passphrase")
         try await unlocked.addRecoveryCode(.random(), replacing: false)
         try await unlocked.backUp(to: fixture.root + "/backup")
         for number in 0..<200 { try FileSystem.write(slots + "junk-\(number)", [1]) }
@@ -323,7 +323,7 @@ struct SlotTests {
         #expect(try slots(33, 15, 1).affordable.count == 33)
 
         let cheap = try slots(PortableSlots.maximumTried + 2, 15, 1)
-        #expect(throws: VaultError.slotsNotTried(2)) { try cheap.open(with: .passphrase(.typed("another"))) }
+        #expect(throws: VaultError.slotsNotTried(2)) { try cheap.unwrapKey(with: .passphrase(.typed("another"))) }
     }
 
     @Test("The status is complete without any secret")

@@ -93,14 +93,14 @@ extension [PortableSlot] {
     ///
     /// - Throws: ``VaultError/noSuchSlot``, ``VaultError/wrongSecret``, ``VaultError/slotsNotTried(_:)`` or
     ///   ``VaultError/outOfMemory``.
-    func open(with secret: PortableSecret) throws(VaultError) -> (key: SymmetricKey, slot: PortableSlot) {
+    func unwrapKey(with secret: PortableSecret) throws(VaultError) -> (key: SymmetricKey, slot: PortableSlot) {
         let slots = filter { $0.kind == secret.kind }
         guard !slots.isEmpty else { throw .noSuchSlot }
         let affordable = slots.affordable
         var isOutOfMemory = false
         for slot in affordable {
             do {
-                if let key = try slot.open(with: secret) { return (key, slot) }
+                if let key = try slot.unwrapKey(with: secret) { return (key, slot) }
             } catch {
                 // A forged slot that requires too much memory must not prevent the others from being tried.
                 isOutOfMemory = true

@@ -6,7 +6,7 @@ internal import HybridPrimitives
 
 /// Blocking operations on the files of a vault, which run on a dedicated thread.
 ///
-/// The caller must hold the lock of the state, except for ``unlock(with:checkingRecords:)``.
+/// The caller must hold the lock of the state, except for ``tryPIN(_:checkingRecords:)`` and ``tryKey(_:)``.
 struct VaultFiles: Sendable {
     let directory: Directory
     let identity: VaultIdentity
@@ -18,7 +18,7 @@ struct VaultFiles: Sendable {
     /// - Parameters:
     ///   - pin: The PIN to try.
     ///   - checkingRecords: False if the user is about to accept the records as they are.
-    func unlock(with pin: PIN, checkingRecords: Bool) throws(VaultError) -> Result<UnlockedVault, UnlockFailure> {
+    func tryPIN(_ pin: PIN, checkingRecords: Bool) throws(VaultError) -> Result<UnlockedVault, UnlockFailure> {
         let clock = location.clock
         return try state.withLock { () throws(VaultError) in
             let slot = try state.slot()
@@ -35,7 +35,7 @@ struct VaultFiles: Sendable {
             try state.write(attempts)
             let key: SymmetricKey?
             do throws(VaultError) {
-                key = try slot.open(pin: pin, device: device, tpm: location.tpm)
+                key = try slot.unwrapKey(pin: pin, device: device, tpm: location.tpm)
             } catch {
                 // The PIN was not tried, so the attempt does not count.
                 try state.write(before)
@@ -63,7 +63,7 @@ struct VaultFiles: Sendable {
         _ make: (VaultRecords) throws(VaultError) -> (id: RecordID, body: RecordBody)
     ) throws(VaultError) {
         let records = try records(key: key)
-        var seen = try state.seen(KeyRing(key))
+        var seen = try state.seen(VaultKeyRing(key))
         let (id, body) = try make(records)
         guard records.all[id] != nil || records.all.count < VaultRecords.maximumCount else {
             throw .tooLarge("it has \(VaultRecords.maximumCount) records, deleted ones included; make another vault")
@@ -117,8 +117,8 @@ struct VaultFiles: Sendable {
     /// - Returns: The key and its predecessors.
     /// - Throws: ``VaultError/locked`` or ``VaultError/rekeyedElsewhere``.
     @discardableResult
-    func checkKeyIsCurrent(_ key: SymmetricKey) throws(VaultError) -> KeyRing {
-        guard !state.isRekeying, (try? state.seen(KeyRing(key))) != nil else { throw .locked }
+    func checkKeyIsCurrent(_ key: SymmetricKey) throws(VaultError) -> VaultKeyRing {
+        guard !state.isRekeying, (try? state.seen(VaultKeyRing(key))) != nil else { throw .locked }
         return try ring(key)
     }
 
@@ -127,7 +127,7 @@ struct VaultFiles: Sendable {
     /// - Parameters:
     ///   - ring: The current key and its predecessors.
     ///   - own: Slots that were created here.
-    func rememberSlots(of ring: KeyRing, own: [PortableSlot] = []) {
+    func rememberSlots(of ring: VaultKeyRing, own: [PortableSlot] = []) {
         // A server that fills the folder must not slow down each unlocking.
         let slots = try? PortableSlots(in: directory, identity: identity, limit: 4 * PortableSlots.maximumCount)
         try? state.remember(ring, own: own, slots: slots?.all ?? [])
@@ -136,10 +136,10 @@ struct VaultFiles: Sendable {
     /// Returns a key together with the keys that it replaced.
     ///
     /// - Throws: ``VaultError/rekeyedElsewhere``, which is recorded: a server may withhold the link later.
-    func ring(_ key: SymmetricKey) throws(VaultError) -> KeyRing {
+    func ring(_ key: SymmetricKey) throws(VaultError) -> VaultKeyRing {
         try state.checkIsNotReplaced(key)
         do throws(VaultError) {
-            return try KeyRing(key, in: directory, identity: identity)
+            return try VaultKeyRing(key, in: directory, identity: identity)
         } catch {
             if error == .rekeyedElsewhere { try? state.rememberReplacement(of: key) }
             throw error

@@ -81,7 +81,7 @@ struct VaultRecords {
     }
 
     /// The keys that were tried.
-    let ring: KeyRing
+    let ring: VaultKeyRing
     private let identity: VaultIdentity
     private let policy: KeyPolicy
 
@@ -96,7 +96,7 @@ struct VaultRecords {
     /// - Throws: ``VaultError/damaged(_:)`` if the disk cannot deliver a file.
     init(
         in vault: Directory,
-        ring: KeyRing,
+        ring: VaultKeyRing,
         identity: VaultIdentity,
         seen: SeenRevisions,
         policy: KeyPolicy = .newestKeyOnly

@@ -33,7 +33,7 @@ struct BackupFile {
 
     /// Parses everything before the sealed part; `nil` if that is damaged or the file is not a backup.
     init?(bytes: [UInt8]) {
-        guard var reader = FieldReader(bytes.prefix(Self.headerLength), magic: Self.magic),
+        guard var reader = BinaryFieldReader(bytes.prefix(Self.headerLength), magic: Self.magic),
             let identity = reader.takeIdentity(), let keyID = reader.takeKeyID(), let count = reader.take(UInt8.self),
             (1...PortableSlots.maximumCount).contains(Int(count))
         else { return nil }

@@ -30,7 +30,7 @@ extension [UInt8] {
 }
 
 /// A reader that takes fields of fixed length from the front of a file and checks the length at each step.
-struct FieldReader {
+struct BinaryFieldReader {
     /// Bytes that have not been taken.
     private(set) var rest: ArraySlice<UInt8>
 

@@ -25,7 +25,7 @@ struct DeviceSlotHeader: Equatable {
     }
 
     /// Takes the fields behind the magic and the format; `nil` if the kind or a field is wrong.
-    init?(from reader: inout FieldReader, kind: UInt8) {
+    init?(from reader: inout BinaryFieldReader, kind: UInt8) {
         guard reader.take(UInt8.self) == kind, let identity = reader.takeIdentity(), let device = reader.takeDeviceID(),
             let scrypt = reader.takeScrypt(), let salt = reader.take(32)
         else { return nil }

@@ -68,7 +68,7 @@ struct KeyLink: Equatable {
 
     /// Parses a link; one of the two keys is needed to verify it.
     init?(bytes: [UInt8]) {
-        guard bytes.count == Self.length, var reader = FieldReader(bytes, magic: Self.magic),
+        guard bytes.count == Self.length, var reader = BinaryFieldReader(bytes, magic: Self.magic),
             let identity = reader.takeIdentity(), let new = reader.takeKeyID(), let old = reader.takeKeyID(),
             new != old,
             let sealed = reader.take(60), let mac = reader.take(32)

@@ -41,7 +41,7 @@ struct PINSlot: Equatable {
 
     /// Parses a slot; `nil` if its length, checksum or scrypt parameters are wrong, before any slow work is done.
     init?(bytes: [UInt8]) {
-        guard var reader = FieldReader(checksummed: bytes, length: Self.length, magic: Self.magic),
+        guard var reader = BinaryFieldReader(checksummed: bytes, length: Self.length, magic: Self.magic),
             let header = DeviceSlotHeader(from: &reader, kind: Self.kind), let wrapped = reader.take(60)
         else { return nil }
         self.header = header
@@ -55,7 +55,7 @@ struct PINSlot: Equatable {
     ///
     /// - Returns: The vault key; `nil` if the PIN is wrong.
     /// - Throws: ``VaultError/outOfMemory`` if there is not enough memory for scrypt.
-    func open(pin: PIN, device: Device) throws(VaultError) -> SymmetricKey? {
+    func unwrapKey(pin: PIN, device: Device) throws(VaultError) -> SymmetricKey? {
         let wrapping = header.wrappingKey([try header.stretch(pin), device.secret], info: Self.label)
         let front = header.bytes(magic: Self.magic, kind: Self.kind)
         return try? Sealing.open(wrapped, key: wrapping, associatedData: front) { SymmetricKey(data: $0) }

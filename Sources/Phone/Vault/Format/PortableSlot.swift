@@ -70,7 +70,7 @@ struct PortableSlot: Equatable, Sendable {
 
     /// Parses a slot; `nil` if its length, checksum or scrypt parameters are wrong, before any slow work is done.
     init?(bytes: [UInt8]) {
-        guard var reader = FieldReader(checksummed: bytes, length: Self.length, magic: Self.magic),
+        guard var reader = BinaryFieldReader(checksummed: bytes, length: Self.length, magic: Self.magic),
             let kind = reader.take(UInt8.self).flatMap(Kind.init(rawValue:)), let identity = reader.takeIdentity(),
             let id = reader.take(16), let keyID = reader.takeKeyID(), let scrypt = reader.takeScrypt(),
             let salt = reader.take(32), let wrapped = reader.take(60), let mac = reader.take(32)
@@ -94,7 +94,7 @@ struct PortableSlot: Equatable, Sendable {
     ///
     /// - Returns: The vault key; `nil` if the slot does not open with this secret.
     /// - Throws: ``VaultError/outOfMemory`` if there is not enough memory for scrypt.
-    func open(with secret: PortableSecret) throws(VaultError) -> SymmetricKey? {
+    func unwrapKey(with secret: PortableSecret) throws(VaultError) -> SymmetricKey? {
         guard secret.kind == kind else { return nil }
         let wrapping = try Self.wrappingKey(secret, identity, scrypt, salt)
         let header = Self.header(kind, identity, id, keyID, scrypt, salt)

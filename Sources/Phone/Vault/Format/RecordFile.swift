@@ -35,7 +35,7 @@ struct RecordFile: Equatable {
 
     /// Parses the header and checks the length; only ``open(key:identity:)`` verifies that the file is authentic.
     init?(bytes: [UInt8]) {
-        guard bytes.count <= Self.maximumLength, var reader = FieldReader(bytes, magic: Self.magic),
+        guard bytes.count <= Self.maximumLength, var reader = BinaryFieldReader(bytes, magic: Self.magic),
             let id = reader.take(16).flatMap(RecordID.init(bytes:)),
             let counter = reader.take(UInt64.self), counter > 0,
             let device = reader.takeDeviceID()

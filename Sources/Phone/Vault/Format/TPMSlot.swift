@@ -58,7 +58,7 @@ struct TPMSlot: Equatable {
         self.wrapped = wrapped
         // A slot that does not open must not replace one that does.
         guard let read = TPMSlot(bytes: bytes), read == self,
-            try read.open(pin: pin, device: device, tpm: tpm) == vaultKey
+            try read.unwrapKey(pin: pin, device: device, tpm: tpm) == vaultKey
         else { throw .tpm(.failed("the new slot does not open")) }
     }
 
@@ -66,7 +66,7 @@ struct TPMSlot: Equatable {
     init?(bytes: [UInt8]) {
         let privateLength = bytes.count - Self.fixedLength
         guard (3...SealedSecret.maximumPrivateLength).contains(privateLength),
-            var reader = FieldReader(checksummed: bytes, length: bytes.count, magic: Self.magic),
+            var reader = BinaryFieldReader(checksummed: bytes, length: bytes.count, magic: Self.magic),
             let header = DeviceSlotHeader(from: &reader, kind: Self.kind),
             let manufacturer = reader.take(4), let parent = reader.take(SealedSecret.nameLength),
             let endorsement = reader.take(SealedSecret.nameLength),
@@ -93,7 +93,7 @@ struct TPMSlot: Equatable {
     /// - Returns: The vault key; `nil` if the PIN is wrong, which the TPM has counted.
     /// - Throws: ``VaultError/tpm(_:)`` or ``VaultError/outOfMemory`` if the PIN was not tried, or
     ///   ``VaultError/damaged(_:)``.
-    func open(pin: PIN, device: Device, tpm: TPMDevice) throws(VaultError) -> SymmetricKey? {
+    func unwrapKey(pin: PIN, device: Device, tpm: TPMDevice) throws(VaultError) -> SymmetricKey? {
         let stretched = try header.stretch(pin)
         let opening = Self.authorization(stretched, header.identity).withUnsafeBytes { authorization in
             Result { () throws(TPMError) in try tpm.unseal(sealed, authorization: authorization) }

@@ -94,7 +94,7 @@ struct UsageHistoryFile: Equatable {
 
     /// Parses the header and splits the rest into entries; an incomplete last entry is dropped.
     init?(bytes: [UInt8]) {
-        guard bytes.count <= Self.maximumLength, var reader = FieldReader(bytes, magic: Self.magic),
+        guard bytes.count <= Self.maximumLength, var reader = BinaryFieldReader(bytes, magic: Self.magic),
             let device = reader.takeDeviceID(), let segment = reader.take(UInt32.self)
         else { return nil }
         self.device = device

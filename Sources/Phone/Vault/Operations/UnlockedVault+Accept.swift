@@ -88,7 +88,7 @@ extension VaultFiles {
     }
 
     /// Returns the differences between records and the revisions that this device has seen.
-    func difference(_ records: VaultRecords, _ seen: SeenRevisions, _ ring: KeyRing) -> VaultDifference {
+    func difference(_ records: VaultRecords, _ seen: SeenRevisions, _ ring: VaultKeyRing) -> VaultDifference {
         var difference = VaultDifference()
         for (id, entry) in seen.entries {
             let record = records.all[id]

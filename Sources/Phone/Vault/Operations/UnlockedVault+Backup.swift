@@ -171,7 +171,8 @@ extension VaultFiles {
         return try difference(merging: entries, ring)
     }
 
-    private func open(_ backup: VaultBackup, key: SymmetricKey) throws(VaultError) -> (KeyRing, [BackupFile.Entry]) {
+    private func open(_ backup: VaultBackup, key: SymmetricKey) throws(VaultError) -> (VaultKeyRing, [BackupFile.Entry])
+    {
         guard backup.file.identity == identity else { throw .backupOfAnotherVault(path: directory.path) }
         let ring = try ring(key)
         return (ring, try backup.entries(ring))
@@ -179,7 +180,7 @@ extension VaultFiles {
 
     private func difference(
         merging entries: [BackupFile.Entry],
-        _ ring: KeyRing
+        _ ring: VaultKeyRing
     ) throws(VaultError) -> VaultDifference {
         let policy = VaultBackup.trusting(entries, whileRekeying: state.isRekeying)
         let seen = state.hasSeenRevisions ? try state.seen(ring) : SeenRevisions()

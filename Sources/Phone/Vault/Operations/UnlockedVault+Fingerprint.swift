@@ -41,7 +41,7 @@ extension UnlockedVault {
 extension Vault {
     /// Unlocks the vault with a released key.
     package func unlock(with key: StoreKey) async throws(UnlockFailure) -> any UnlockedCredentialStore {
-        try await open(with: key)
+        try await unlockVault(with: key)
     }
 
     /// True if the user allowed fingerprints in place of the PIN on this device.
@@ -60,12 +60,12 @@ extension Vault {
     /// The records are checked as with the PIN. The PIN is needed to finish an interrupted rekey.
     ///
     /// - Throws: `UnlockFailure`; `UnlockFailure.keyReplaced` if the key is not the vault's current one.
-    package func open(with key: StoreKey) async throws(UnlockFailure) -> UnlockedVault {
+    package func unlockVault(with key: StoreKey) async throws(UnlockFailure) -> UnlockedVault {
         let files = files
         let opened: UnlockedVault?
         do throws(VaultError) {
             opened = try await DedicatedThread.run { () throws(VaultError) in
-                try files.unlock(with: key.withUnsafeBytes { SymmetricKey(data: $0) })
+                try files.tryKey(key.withUnsafeBytes { SymmetricKey(data: $0) })
             }
         } catch {
             throw .unusable(error.sentence, underlying: error)
@@ -77,10 +77,10 @@ extension Vault {
 
 extension VaultFiles {
     /// Verifies every record under a key that needs no unwrapping; returns `nil` if it is not the current key.
-    func unlock(with key: SymmetricKey) throws(VaultError) -> UnlockedVault? {
+    func tryKey(_ key: SymmetricKey) throws(VaultError) -> UnlockedVault? {
         try state.withLock { () throws(VaultError) in
             // The seen revisions are sealed under the newest key, so a key that opens nothing is not damage.
-            guard !state.isRekeying, (try? state.seen(KeyRing(key))) != nil else { return nil }
+            guard !state.isRekeying, (try? state.seen(VaultKeyRing(key))) != nil else { return nil }
             let records = try records(key: key)
             let isBackedUp = state.lastBackup(key)?.covers(records) ?? false
             let warnings = records.warnings + records.unusable

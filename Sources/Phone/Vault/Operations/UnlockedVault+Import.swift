@@ -86,7 +86,7 @@ extension VaultFiles {
             )
         }
         let device = try state.device().id
-        var seen = try state.seen(KeyRing(key))
+        var seen = try state.seen(VaultKeyRing(key))
         var order = records.passkeys.first?.body.order ?? 0
         for passkey in new {
             order = order == .max ? order : order + 1

@@ -53,7 +53,7 @@ extension VaultFiles {
         let device = try state.device()
         // Checked before the rekey begins, so that afterwards only a failing write can stop it.
         for (id, record) in records.all { _ = try revision(of: id, after: record.newest, device: device.id) }
-        guard try state.slot().open(pin: pin, device: device, tpm: location.tpm) == old else { throw .wrongSecret }
+        guard try state.slot().unwrapKey(pin: pin, device: device, tpm: location.tpm) == old else { throw .wrongSecret }
         guard state.protection != .tpm || !secrets.isEmpty else { throw .tpmWouldBeOnlySlot }
         let slots = try PortableSlots(in: directory, identity: identity).all
         try state.remember(ring, slots: slots)
@@ -97,7 +97,7 @@ extension VaultFiles {
     /// An interrupted rekey is undone if it was not committed; otherwise the PIN slot is updated to the new key.
     func currentKey(_ key: SymmetricKey, pin: PIN, scrypt: Scrypt) throws(VaultError) -> SymmetricKey {
         // A ring that follows the links cannot be created from the old key: the link declares that key replaced.
-        guard state.isRekeying, let pending = try? state.pendingKey(KeyRing(key)) else { return key }
+        guard state.isRekeying, let pending = try? state.pendingKey(VaultKeyRing(key)) else { return key }
         if try !ring(pending.new).keys.contains(key) {
             guard pending.isCommitted else {
                 try undoUncommittedRekey(pending.new)
@@ -130,7 +130,7 @@ extension VaultFiles {
     }
 
     /// Executes step 4 except for the PIN slot.
-    private func resealEverything(_ ring: KeyRing) throws(VaultError) {
+    private func resealEverything(_ ring: VaultKeyRing) throws(VaultError) {
         var seen = try state.seen(ring)
         let records = try VaultRecords(in: directory, ring: ring, identity: identity, seen: seen, policy: .rekeying)
         try records.check(against: &seen)
@@ -148,7 +148,7 @@ extension VaultFiles {
     /// Writes a new revision of every record whose current revision is under a replaced key.
     func reseal(
         _ records: VaultRecords,
-        _ ring: KeyRing,
+        _ ring: VaultKeyRing,
         _ seen: inout SeenRevisions,
         except deleted: Set<RecordID> = []
     ) throws(VaultError) {

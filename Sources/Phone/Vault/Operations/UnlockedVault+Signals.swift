@@ -55,7 +55,7 @@ extension VaultFiles {
     func make(_ changes: [SignaledChange], key: SymmetricKey) throws(VaultError) -> Int {
         let records = try records(key: key)
         let device = try state.device().id
-        var seen = try state.seen(KeyRing(key))
+        var seen = try state.seen(VaultKeyRing(key))
         var count = 0
         for change in changes {
             let id = change.passkey.record

@@ -61,7 +61,7 @@ extension VaultFiles {
     /// Throws ``VaultError/wrongSecret`` if the PIN was changed since the vault was unlocked with it.
     fileprivate func checkPIN(_ pin: PIN, opens key: SymmetricKey) throws(VaultError) {
         try checkKeyIsCurrent(key)
-        guard try state.slot().open(pin: pin, device: state.device(), tpm: location.tpm) == key else {
+        guard try state.slot().unwrapKey(pin: pin, device: state.device(), tpm: location.tpm) == key else {
             throw .wrongSecret
         }
     }

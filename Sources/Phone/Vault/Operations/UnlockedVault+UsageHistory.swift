@@ -136,7 +136,7 @@ extension VaultFiles {
     }
 
     /// Seals all histories again under the newest key; entries that already are under it stay unchanged.
-    func resealUsageHistory(_ ring: KeyRing) throws(VaultError) {
+    func resealUsageHistory(_ ring: VaultKeyRing) throws(VaultError) {
         guard ring.keys.count > 1 else { return }
         var warnings: [VaultWarning] = []
         for segment in try segments(&warnings, refusing: true) {

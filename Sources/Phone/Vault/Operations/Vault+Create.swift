@@ -40,7 +40,7 @@ extension Vault {
             let state = try LocalState(creatingIn: statePath, identity: identity, device: device)
             let slot = try PINSlot(wrapping: key, pin: pin, identity: identity, device: device, scrypt: location.scrypt)
             try state.write(SeenRevisions(), key: key)
-            try state.remember(KeyRing(key), slots: [])
+            try state.remember(VaultKeyRing(key), slots: [])
             try state.write(.pin(slot))
             do throws(FileError) {
                 try directory.write(VaultIdentity.fileName, Array(identity.text.utf8), replacing: false)

@@ -36,7 +36,7 @@ extension Vault {
         return try await DedicatedThread.run { () throws(VaultError) in
             let (directory, identity) = try VaultDirectory.open(location)
             let slots = try PortableSlots(in: directory, identity: identity).all
-            let (key, opened) = try slots.open(with: secret)
+            let (key, opened) = try slots.unwrapKey(with: secret)
             try LocalState.checkIsKnown(
                 key,
                 openedWith: secret,
@@ -78,7 +78,7 @@ extension Vault {
         try state.withLock { () throws(VaultError) in
             // The user may restore a key that was replaced. Otherwise a link is recorded: a server may withhold it
             // later.
-            let ring = isRestoring ? try KeyRing(key, in: directory, identity: identity) : try files.ring(key)
+            let ring = isRestoring ? try VaultKeyRing(key, in: directory, identity: identity) : try files.ring(key)
             if let seen = try? state.seen(ring) {
                 // After a rekey on another device, this record is sealed under the previous key.
                 try state.write(seen, key: key)

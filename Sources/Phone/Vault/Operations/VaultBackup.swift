@@ -68,7 +68,7 @@ package struct VaultBackup: Sendable {
         guard pin.isLongEnough else { throw .pinTooShort }
         guard try isOfVault(at: location) == nil else { throw .alreadyExists(path: location.directory) }
         return try await DedicatedThread.run { () throws(VaultError) in
-            let (key, opened) = try file.slots.open(with: secret)
+            let (key, opened) = try file.slots.unwrapKey(with: secret)
             try LocalState.checkIsKnown(
                 key,
                 openedWith: secret,
@@ -148,7 +148,7 @@ package struct VaultBackup: Sendable {
     }
 
     /// Returns the files in the backup of a vault whose keys are known; one of the older keys may have sealed it.
-    func entries(_ ring: KeyRing) throws(VaultError) -> [BackupFile.Entry] {
+    func entries(_ ring: VaultKeyRing) throws(VaultError) -> [BackupFile.Entry] {
         let key = ring.keys.first { KeyID(of: $0, identity: file.identity) == file.keyID }
         guard let key else { throw .rekeyedElsewhere }
         return try entries(key)

@@ -28,7 +28,7 @@ struct AttemptCounter: Equatable, Sendable {
 
     /// Parses the file; `nil` if its length or checksum is wrong.
     init?(bytes: [UInt8]) {
-        guard var reader = FieldReader(checksummed: bytes, length: Self.length, magic: Self.magic),
+        guard var reader = BinaryFieldReader(checksummed: bytes, length: Self.length, magic: Self.magic),
             let wrong = reader.take(UInt32.self), let last = reader.take(UInt64.self)
         else { return nil }
         self.wrong = wrong

@@ -27,7 +27,7 @@ struct Device: Sendable {
 
     /// Parses the file; `nil` if its length or checksum is wrong.
     init?(bytes: [UInt8]) {
-        guard var reader = FieldReader(checksummed: bytes, length: Self.length, magic: Self.magic),
+        guard var reader = BinaryFieldReader(checksummed: bytes, length: Self.length, magic: Self.magic),
             let id = reader.takeDeviceID(), let secret = reader.take(32)
         else { return nil }
         self.id = id

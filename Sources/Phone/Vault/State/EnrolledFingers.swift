@@ -36,7 +36,7 @@ struct EnrolledFingers: Equatable {
     }
 
     private static func read(_ plaintext: UnsafeRawBufferPointer) -> [String]? {
-        var reader = FieldReader(plaintext)
+        var reader = BinaryFieldReader(plaintext)
         var names: [String] = []
         while !reader.rest.isEmpty {
             guard let length = reader.take(UInt8.self), let bytes = reader.take(Int(length)),

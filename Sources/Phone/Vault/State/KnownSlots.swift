@@ -35,7 +35,7 @@ struct KnownSlots: Equatable {
     /// Reads the file; `nil` for any other length, checksum or content.
     init?(bytes: [UInt8]) {
         guard bytes.count <= Self.maximumLength,
-            var reader = FieldReader(checksummed: bytes, length: bytes.count, magic: Self.magic),
+            var reader = BinaryFieldReader(checksummed: bytes, length: bytes.count, magic: Self.magic),
             let current = reader.takeKeyID(), let count = reader.take(UInt8.self), count <= Self.maximumCount
         else { return nil }
         self.current = current
@@ -106,7 +106,7 @@ extension LocalState {
     ///   - slots: All slots of the vault.
     ///   - isRestoring: True if the user chose a backup of the key, which may have been replaced.
     func remember(
-        _ ring: KeyRing,
+        _ ring: VaultKeyRing,
         own: [PortableSlot] = [],
         slots: [PortableSlot],
         isRestoring: Bool = false
@@ -176,7 +176,7 @@ extension LocalState {
                 if !isRestoring, known.replaced.contains(id) { throw .secretOfReplacedKey }
                 let others = known.slots.filter { $0.keyID != id }
                 if try others.isOpened(by: secret) { throw .secretOfReplacedKey }
-            } else if (try? state.seen(KeyRing(key))) != nil {
+            } else if (try? state.seen(VaultKeyRing(key))) != nil {
                 return
             }
         }
@@ -191,7 +191,7 @@ extension [PortableSlot] {
     /// Returns true if the secret opens one of the slots; slow by design.
     fileprivate func isOpened(by secret: PortableSecret) throws(VaultError) -> Bool {
         do throws(VaultError) {
-            _ = try open(with: secret)
+            _ = try unwrapKey(with: secret)
             return true
         } catch {
             switch error {

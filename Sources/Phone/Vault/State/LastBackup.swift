@@ -28,7 +28,7 @@ extension LastBackup {
 
     /// Returns the time in a file; this time is not authenticated.
     static func time(in bytes: [UInt8]) -> UInt64? {
-        guard var reader = FieldReader(bytes, magic: magic) else { return nil }
+        guard var reader = BinaryFieldReader(bytes, magic: magic) else { return nil }
         return reader.take(UInt64.self)
     }
 

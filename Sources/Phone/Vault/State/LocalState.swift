@@ -76,7 +76,7 @@ struct LocalState: Sendable {
     /// Runs `body` while no other process can change the state.
     func withLock<Value>(_ body: () throws(VaultError) -> Value) throws(VaultError) -> Value {
         let lock = try accessing(directory.path) { () throws(FileError) in
-            try FileLock(directory: directory.path, name: "lock")
+            try StateLock(directory: directory.path, name: "lock")
         }
         guard let lock else { throw .busy }
         let value = try body()
@@ -121,7 +121,7 @@ struct LocalState: Sendable {
     }
 
     /// Returns the newest revisions seen, which are sealed under the previous key after an interrupted rekey.
-    func seen(_ ring: KeyRing) throws(VaultError) -> SeenRevisions {
+    func seen(_ ring: VaultKeyRing) throws(VaultError) -> SeenRevisions {
         try read(SeenRevisions.fileName, limit: SeenRevisions.maximumLength) { bytes in
             for key in ring.keys {
                 if let seen = SeenRevisions(bytes: bytes, key: key, identity: identity) { return seen }
@@ -151,7 +151,9 @@ struct LocalState: Sendable {
     var isRekeying: Bool { directory.contains(PendingKey.fileName) }
 
     /// Returns the old and the new key of a rekey in progress; `nil` if there is none.
-    func pendingKey(_ ring: KeyRing) throws(VaultError) -> (old: SymmetricKey, new: SymmetricKey, isCommitted: Bool)? {
+    func pendingKey(
+        _ ring: VaultKeyRing
+    ) throws(VaultError) -> (old: SymmetricKey, new: SymmetricKey, isCommitted: Bool)? {
         guard isRekeying else { return nil }
         return try read(PendingKey.fileName, limit: PendingKey.length) {
             PendingKey.read($0, ring: ring, identity: identity)
@@ -213,7 +215,7 @@ struct LocalState: Sendable {
     var allowsFingerprint: Bool { directory.contains(EnrolledFingers.fileName) }
 
     /// Returns the fingers for which the user allowed fingerprints; `nil` if the user did not.
-    func enrolledFingers(_ ring: KeyRing) throws(VaultError) -> EnrolledFingers? {
+    func enrolledFingers(_ ring: VaultKeyRing) throws(VaultError) -> EnrolledFingers? {
         guard allowsFingerprint else { return nil }
         return try read(EnrolledFingers.fileName, limit: EnrolledFingers.maximumLength) { bytes in
             ring.keys.lazy.compactMap { EnrolledFingers(bytes: bytes, key: $0, identity: identity) }.first

@@ -38,7 +38,7 @@ struct PendingKey {
     /// Returns the keys; `nil` if the file is damaged or sealed under a key that is not in the ring.
     static func read(
         _ bytes: [UInt8],
-        ring: KeyRing,
+        ring: VaultKeyRing,
         identity: VaultIdentity
     ) -> (old: SymmetricKey, new: SymmetricKey, isCommitted: Bool)? {
         let isCommitted = bytes.starts(with: committed)

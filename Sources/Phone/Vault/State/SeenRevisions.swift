@@ -52,7 +52,7 @@ struct SeenRevisions: Equatable {
     }
 
     private static func read(_ plaintext: UnsafeRawBufferPointer) -> [RecordID: Entry]? {
-        var reader = FieldReader(plaintext)
+        var reader = BinaryFieldReader(plaintext)
         var entries: [RecordID: Entry] = [:]
         while !reader.rest.isEmpty {
             guard let id = reader.take(16).flatMap(RecordID.init(bytes:)), let counter = reader.take(UInt64.self),

@@ -72,7 +72,7 @@ func fuzzVaultPending(_ input: [UInt8]) throws -> Bool {
     var choices = Choices(input)
     guard choices.flag() else {
         let bytes = choices.remaining()
-        let ring = KeyRing(FuzzedVault.old)
+        let ring = VaultKeyRing(FuzzedVault.old)
         guard let read = PendingKey.read(bytes, ring: ring, identity: FuzzedVault.identity) else { return false }
         try invariant(
             bytes.count == PendingKey.length && read.old == FuzzedVault.old,
@@ -84,13 +84,19 @@ func fuzzVaultPending(_ input: [UInt8]) throws -> Bool {
     let (old, new) = (SymmetricKey(data: key(&choices)), SymmetricKey(data: key(&choices)))
     let identity = FuzzedVault.identity
     let made = try PendingKey.bytes(new, under: old, isCommitted: isCommitted, identity: identity)
-    let read = try present(PendingKey.read(made, ring: KeyRing(old), identity: identity), "a pending key reads back")
+    let read = try present(
+        PendingKey.read(made, ring: VaultKeyRing(old), identity: identity),
+        "a pending key reads back"
+    )
     try invariant(read == (old, new, isCommitted), "it is read completely")
     let damaged = FuzzedVault.damaged(made, &choices)
-    try invariant(PendingKey.read(damaged, ring: KeyRing(old), identity: identity) == nil, "every bit of it counts")
+    try invariant(
+        PendingKey.read(damaged, ring: VaultKeyRing(old), identity: identity) == nil,
+        "every bit of it counts"
+    )
     let other = VaultIdentity(id: identity.id, isTest: true)
     try invariant(
-        PendingKey.read(made, ring: KeyRing(old), identity: other) == nil,
+        PendingKey.read(made, ring: VaultKeyRing(old), identity: other) == nil,
         "a pending key belongs to one vault"
     )
     return true

@@ -3,7 +3,7 @@
 private import Glibc
 
 /// Exclusive access to the local state for one task of one process.
-struct FileLock: ~Copyable {
+struct StateLock: ~Copyable {
     private let descriptor: Int32
 
     /// Locks the file `name` in a directory; `nil` if another holder does not release the lock for 30 seconds.

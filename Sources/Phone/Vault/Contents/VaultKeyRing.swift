@@ -4,7 +4,7 @@ internal import Crypto
 internal import HybridPrimitives
 
 /// The vault key and the keys that it replaced.
-struct KeyRing: Sendable {
+struct VaultKeyRing: Sendable {
     /// Maximum number of keys; more are of no use, and each is tried on every record.
     private static let maximumKeys = 65
     /// Maximum number of files that are read from the directory of links.
