@@ -31,11 +31,11 @@ struct BackpressureTests {
         let wire = messages(50)
         let read = try relay.flood(phone, wire)
         #expect((64 << 10...(64 << 10) + 2 * Self.read).contains(read))
-        #expect(relay.heldBytes <= 3 * read)
+        #expect(relay.bufferedBytes <= 3 * read)
         let (client, _) = try relay.client(routing)
         #expect(phone.unread == 0)
         #expect(client.takeFrames().map(\.payload.count) == [Int](repeating: 20_000, count: 50))
-        #expect(relay.heldBytes == 0)
+        #expect(relay.bufferedBytes == 0)
     }
 
     @Test("pauses an end while its peer's socket is full, but not its peer")
@@ -48,13 +48,13 @@ struct BackpressureTests {
         let wire = messages(100)
         let read = try relay.flood(phone, wire)
         #expect((128 << 10...(128 << 10) + 2 * Self.read + 4 * Int(Self.small)).contains(read))
-        #expect(relay.heldBytes > 64 << 10 && relay.heldBytes <= 3 * read)
+        #expect(relay.bufferedBytes > 64 << 10 && relay.bufferedBytes <= 3 * read)
         #expect(try relay.flood(client, message) == message.count)
         #expect(phone.takeFrames().count == 1)
         client.isReading = true
         try relay.settle()
         #expect(phone.unread == 0 && client.takeFrames().count == 100)
-        #expect(relay.heldBytes == 0)
+        #expect(relay.bufferedBytes == 0)
     }
 
     @Test("limits each tunnel to one read while the total budget is exhausted")
@@ -64,13 +64,13 @@ struct BackpressureTests {
         let (first, second) = try stalledPairs(relay)
         let wire = (0..<80).flatMap { _ in Wire.frame([UInt8](repeating: 2, count: 10_000)) }
         let firstRead = try relay.flood(first.phone, wire)
-        #expect(relay.heldBytes >= limit)
+        #expect(relay.bufferedBytes >= limit)
         #expect(firstRead <= limit + Self.read + 4 * Int(Self.small))
-        let before = relay.heldBytes
+        let before = relay.bufferedBytes
         let secondRead = try relay.flood(second.phone, wire)
         #expect(secondRead > 0, "it has no bytes in flight")
         #expect(secondRead <= Self.read + 4 * Int(Self.small))
-        #expect(relay.heldBytes <= before + 3 * Self.read)
+        #expect(relay.bufferedBytes <= before + 3 * Self.read)
         for pair in [first, second] {
             pair.client.isReading = true
             try relay.settle()
@@ -78,7 +78,7 @@ struct BackpressureTests {
             #expect(pair.phone.unread == 0)
             #expect(pair.client.takeFrames().map(\.payload.count).reduce(0, +) == 800_000)
         }
-        #expect(relay.heldBytes == 0)
+        #expect(relay.bufferedBytes == 0)
     }
 
     /// Returns two tunnels whose clients do not read.
@@ -97,12 +97,12 @@ struct BackpressureTests {
         second.client.isReading = true
         let wire = Wire.frame([UInt8](repeating: 9, count: 60_000))
         try relay.flood(second.phone, Array(wire.prefix(30_000)))
-        #expect(second.client.takeFrames().isEmpty && relay.heldBytes >= 30_000)
+        #expect(second.client.takeFrames().isEmpty && relay.bufferedBytes >= 30_000)
         try relay.flood(first.phone, messages(8))
-        #expect(relay.heldBytes >= 100_000)
-        let before = relay.heldBytes
+        #expect(relay.bufferedBytes >= 100_000)
+        let before = relay.bufferedBytes
         try relay.advance(by: .seconds(1))
-        #expect(relay.heldBytes <= before - 20_000)
+        #expect(relay.bufferedBytes <= before - 20_000)
         for start in stride(from: 30_000, to: wire.count, by: 3_000) {
             try relay.flood(second.phone, Array(wire[start..<min(start + 3_000, wire.count)]))
         }
@@ -113,7 +113,7 @@ struct BackpressureTests {
         #expect(frames.map(\.final) == frames.indices.map { $0 == frames.count - 1 })
         first.client.isReading = true
         try relay.settle()
-        #expect(first.client.takeFrames().map(\.payload.count).reduce(0, +) == 160_000 && relay.heldBytes == 0)
+        #expect(first.client.takeFrames().map(\.payload.count).reduce(0, +) == 160_000 && relay.bufferedBytes == 0)
     }
 
     @Test("buffered bytes count once until they are released, whichever end leaves first", arguments: [true, false])
@@ -122,14 +122,14 @@ struct BackpressureTests {
         let (phone, client) = try relay.pair(buffer: Self.small)
         client.isReading = false
         try relay.flood(phone, messages(4))
-        #expect(relay.heldBytes > 20_000)
+        #expect(relay.bufferedBytes > 20_000)
         let (first, last) = phoneLeavesFirst ? (phone, client) : (client, phone)
         first.close()
         try relay.settle()
-        #expect(relay.heldBytes >= 0)
+        #expect(relay.bufferedBytes >= 0)
         last.close()
         try relay.settle()
-        #expect(relay.heldBytes == 0 && relay.connections == 0)
+        #expect(relay.bufferedBytes == 0 && relay.connections == 0)
     }
 
     @Test("early frames count until the phone leaves")
@@ -137,10 +137,10 @@ struct BackpressureTests {
         let relay = try relay()
         let (phone, _) = try relay.phone()
         try relay.flood(phone, message)
-        #expect(relay.heldBytes >= 20_000)
+        #expect(relay.bufferedBytes >= 20_000)
         phone.close()
         try relay.settle()
-        #expect(relay.heldBytes == 0 && relay.connections == 0)
+        #expect(relay.bufferedBytes == 0 && relay.connections == 0)
     }
 
     @Test("an incomplete frame counts until it is complete", arguments: [true, false])
@@ -150,15 +150,15 @@ struct BackpressureTests {
         let client = isPaired ? try relay.client(routing).end : nil
         let wire = Wire.frame([UInt8](repeating: 9, count: 60_000))
         try relay.flood(phone, Array(wire.dropLast()))
-        #expect(relay.heldBytes >= 60_000)
+        #expect(relay.bufferedBytes >= 60_000)
         try relay.flood(phone, Array(wire.suffix(1)))
         if let client {
             #expect(client.takeFrames().map(\.payload.count) == [60_000])
-            #expect(relay.heldBytes == 0)
+            #expect(relay.bufferedBytes == 0)
         }
         phone.close()
         try relay.settle()
-        #expect(relay.heldBytes == 0)
+        #expect(relay.bufferedBytes == 0)
     }
 
     @Test("answers ten pings per sweep, and then the latest of the others")

@@ -71,7 +71,7 @@ struct ClosingTests {
         try phone.send(Wire.closeFrame(1000))
         try relay.settle()
         #expect(phone.takeFrames().map(\.closeCode) == [1000])
-        #expect(relay.heldBytes > 0)
+        #expect(relay.bufferedBytes > 0)
         client.isReading = true
         try relay.settle()
         let frames = client.takeFrames()
@@ -79,7 +79,7 @@ struct ClosingTests {
         #expect(frames.last?.closeCode == 1000)
         #expect(client.hasEnded && !client.wasReset)
         if let tls = client.tls { #expect(tls.hasReceivedCloseNotify) }
-        #expect(relay.heldBytes == 0)
+        #expect(relay.bufferedBytes == 0)
     }
 
     @Test("comes after a deadline if the peer never reads", arguments: [true, false])
@@ -93,14 +93,14 @@ struct ClosingTests {
         let (phone, client) = try relay.pair(tls: tls, buffer: Self.small)
         client.isReading = false
         try relay.flood(phone, (0..<20).flatMap { _ in message })
-        #expect(relay.heldBytes > 0)
+        #expect(relay.bufferedBytes > 0)
         // A sweep records that the tunnel has carried data, at the time of the sweep.
         for seconds: Int64 in [1, 301] { try relay.advance(by: .seconds(seconds)) }
         #expect(phone.takeFrames().last?.closeCode == 1008)
         // Neither end closes its connection.
         #expect(relay.connections == 2)
         try relay.advance(by: .seconds(6))
-        #expect(relay.connections == 0 && relay.heldBytes == 0)
+        #expect(relay.connections == 0 && relay.bufferedBytes == 0)
     }
 
     @Test("follows at most 256 KiB of further input after a refusal")
@@ -139,7 +139,7 @@ struct ClosingTests {
             }
             end.close()
             try relay.settle()
-            #expect(relay.connections == 0 && relay.heldBytes == 0, "phase \(phase)")
+            #expect(relay.connections == 0 && relay.bufferedBytes == 0, "phase \(phase)")
         }
     }
 }

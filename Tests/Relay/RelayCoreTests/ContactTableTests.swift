@@ -44,7 +44,7 @@ struct ContactTableTests {
         #expect(table.sweep(now: start + .seconds(8)) == [try Table.key(1)])
         // The table itself ends no tunnel, so the request stays until its tunnel has ended.
         #expect(table.table.heldCount == 1)
-        #expect(try table.remove(1) == .held(until: start + .seconds(8)))
+        #expect(try table.remove(1) == .awaitingListener(until: start + .seconds(8)))
         #expect(table.table.heldCount == 0 && table.sweep(now: start + .minutes(1)).isEmpty)
     }
 
@@ -174,7 +174,7 @@ struct ContactTableTests {
 
     @Test("says why a request ended")
     func outcomes() {
-        let held = WakeUpState.held(until: start)
+        let held = WakeUpState.awaitingListener(until: start)
         #expect(WakeUpOutcome(of: .ringing, endedFor: nil) == .joined)
         #expect(WakeUpOutcome(of: .ringing, endedFor: .declined) == .declined)
         #expect(WakeUpOutcome(of: .ringing, endedFor: .unclaimed) == .unanswered)

@@ -231,7 +231,7 @@ struct ContactTests {
         let message = [UInt8](repeating: 1, count: 100)
         let flood = (0..<2000).flatMap { _ in Wire.frame(message) }
         #expect(try relay.flood(client, flood) < flood.count)
-        #expect(relay.heldBytes < 300_000)
+        #expect(relay.bufferedBytes < 300_000)
         let wakeUp = try listener.takeWakeUp()
         let (joined, _) = try relay.client(wakeUp.routing, tunnel: wakeUp.tunnel)
         try relay.settle()

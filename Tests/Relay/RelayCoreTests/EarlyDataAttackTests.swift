@@ -139,7 +139,7 @@ struct EarlyDataAttackTests {
                 _ = try? end.wire.socket.send(records)
                 try relay.settle()
                 // The ClientHello of a client that has joined, and what waits of another one.
-                #expect(relay.heldBytes < (joins ? 4_000 : 40_000))
+                #expect(relay.bufferedBytes < (joins ? 4_000 : 40_000))
             }
             #expect(end.wire.hasEnded)
             #expect(phone.takeFrames().last?.closeCode == (joins ? 1001 : nil))
@@ -160,20 +160,20 @@ struct EarlyDataAttackTests {
                 _ = try? end.wire.socket.send(record)
                 sent += record.count
                 try relay.settle()
-                #expect(relay.heldBytes < 40_000)
+                #expect(relay.bufferedBytes < 40_000)
             }
             #expect(sent > 200_000 && sent < 300_000)
             try relay.expectEmpty(afterClosing: [end.wire])
         }
     }
 
-    @Test("and silence afterwards ends within the time of a request, and counts as held bytes")
+    @Test("and silence afterwards ends within the time of a request, and counts as buffered bytes")
     func silence() async throws {
         try await HandDrivenRelay.run { relay, _, ticket in
             let request = WireEnd.request()
             for cut in [20, request.count] {
                 let end = try relay.resuming(ticket, early: Array(request[..<cut]))
-                #expect(relay.heldBytes >= cut && relay.connections == 1)
+                #expect(relay.bufferedBytes >= cut && relay.connections == 1)
                 try relay.advance(by: .seconds(4))
                 #expect(try end.takeHead() == nil && !end.wire.hasEnded)
                 try relay.advance(by: .seconds(2))

@@ -50,7 +50,7 @@ final class HandDrivenRelay {
 
     deinit { for loop in loops { loop.closeAll() } }
 
-    var heldBytes: Int { context.registry.budget.bytes }
+    var bufferedBytes: Int { context.registry.budget.bytes }
     var connections: Int { context.admission.connections }
 
     // MARK: Time

@@ -41,7 +41,7 @@ struct HandOffTests {
             for end in [phone, client] { end.close() }
             try relay.settle()
         }
-        #expect(relay.connections == 0 && relay.heldBytes == 0)
+        #expect(relay.connections == 0 && relay.bufferedBytes == 0)
     }
 
     @Test("lose nothing over TLS when records are cut and arrive in transit")
@@ -79,7 +79,7 @@ struct HandOffTests {
             for end in [phone, client] { end.close() }
             try relay.settle()
         }
-        #expect(relay.connections == 0 && relay.heldBytes == 0)
+        #expect(relay.connections == 0 && relay.bufferedBytes == 0)
     }
 
     /// The ways in which an end leaves.
@@ -118,7 +118,7 @@ struct HandOffTests {
         }
         for end in [phone, client] { end.close() }
         try relay.settle()
-        #expect(relay.connections == 0 && relay.heldBytes == 0)
+        #expect(relay.connections == 0 && relay.bufferedBytes == 0)
         #expect(relay.loops.allSatisfy { $0.connectionCount == 0 })
     }
 
@@ -135,7 +135,7 @@ struct HandOffTests {
         #expect(phone.takeFrames().last?.closeCode == 1008)
         for end in [phone, client] { end.close() }
         try relay.settle()
-        #expect(relay.connections == 0 && relay.heldBytes == 0)
+        #expect(relay.connections == 0 && relay.bufferedBytes == 0)
     }
 
     @Test("carry everything in order, with and without TLS", arguments: [false, true])

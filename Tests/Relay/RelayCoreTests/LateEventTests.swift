@@ -14,10 +14,10 @@ struct LateEventTests {
     func sameTurn() throws {
         let relay = try HandDrivenRelay()
         let address = try SocketAddress(ipAddress: "127.0.0.1", port: 0)
-        let listener = try ListeningSocket.open(address, isIPv6Only: false)
-        defer { close(listener) }
-        relay.loops[0].listen(listener)
-        let bound = try #require(ListeningSocket.address(of: listener))
+        let socket = try ListeningSocket.open(address, isIPv6Only: false)
+        defer { close(socket) }
+        relay.loops[0].accept(on: socket)
+        let bound = try #require(ListeningSocket.address(of: socket))
         for _ in 0..<50 {
             let (phone, client) = try relay.pair()
             // In this order: writing to the phone fails, so the client's event closes the phone's descriptor. Its number

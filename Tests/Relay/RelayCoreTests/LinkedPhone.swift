@@ -127,7 +127,7 @@ extension HandDrivenRelay {
         for end in ends { end.close() }
         try settle()
         #expect(context.registry.counts == (0, 0, 0, 0, 0))
-        #expect(connections == 0 && heldBytes == 0)
+        #expect(connections == 0 && bufferedBytes == 0)
         #expect(loops.allSatisfy { $0.connectionCount == 0 })
     }
 }

@@ -38,10 +38,10 @@ struct LoopLoadTests {
     @Test("are as few as the load needs, one more for each that is busy")
     func chain() throws {
         let relay = try HandDrivenRelay(loops: 3)
-        let listener = try ListeningSocket.open(try SocketAddress(ipAddress: "127.0.0.1", port: 0), isIPv6Only: false)
-        defer { Glibc.close(listener) }
-        let address = try #require(ListeningSocket.address(of: listener))
-        for loop in relay.loops { loop.listen(listener) }
+        let socket = try ListeningSocket.open(try SocketAddress(ipAddress: "127.0.0.1", port: 0), isIPv6Only: false)
+        defer { Glibc.close(socket) }
+        let address = try #require(ListeningSocket.address(of: socket))
+        for loop in relay.loops { loop.accept(on: socket) }
         var ends: [BlockingSocket] = []
         /// Connects, lets the loops from the last one on accept, and returns those that had something to do.
         func connect() throws -> [Int] {

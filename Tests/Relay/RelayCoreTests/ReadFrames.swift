@@ -14,7 +14,7 @@ struct ReadFrames: Equatable {
     private(set) var closes: [UInt16?] = []
     private(set) var violation: FrameViolation?
     /// Bytes of an incomplete frame.
-    private(set) var held: [UInt8] = []
+    private(set) var rest: [UInt8] = []
 
     /// Reads pieces of input until a close frame or a violation.
     ///
@@ -22,16 +22,16 @@ struct ReadFrames: Equatable {
     init(_ pieces: [[UInt8]], maximum: Int = 1 << 20, room: Int = FrameReader.headroom) {
         var reader = FrameReader(maximumMessage: maximum)
         for piece in pieces where closes.isEmpty && violation == nil {
-            var bytes = [UInt8](repeating: 0xEE, count: room) + held + piece
+            var bytes = [UInt8](repeating: 0xEE, count: room) + rest + piece
             var position = room
             do throws(FrameViolation) {
                 while closes.isEmpty, let event = try Self.next(&reader, &bytes, &position) { take(event, from: bytes) }
             } catch {
                 violation = error
             }
-            held = Array(bytes[position...])
+            rest = Array(bytes[position...])
         }
-        if !closes.isEmpty || violation != nil { held = [] }
+        if !closes.isEmpty || violation != nil { rest = [] }
     }
 
     /// Returns the next event, after checking that it changed only bytes that have been read.

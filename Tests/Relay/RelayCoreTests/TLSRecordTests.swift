@@ -168,7 +168,7 @@ struct TLSRecordTests {
                 #expect(isRight, "a wrong message, \(random)")
                 #expect(flows[index].input.count == messages, "\(random)")
             }
-            #expect(relay.heldBytes == 0)
+            #expect(relay.bufferedBytes == 0)
         }
     }
 
@@ -203,10 +203,10 @@ struct TLSRecordTests {
             }
             if isFinished { phone.socket.shutDownOutput() }
             try relay.settle()
-            #expect(relay.heldBytes <= 200_000)
+            #expect(relay.bufferedBytes <= 200_000)
             phone.close()
             try relay.settle()
-            #expect(relay.connections == 0 && relay.heldBytes == 0)
+            #expect(relay.connections == 0 && relay.bufferedBytes == 0)
         }
     }
 
@@ -235,7 +235,7 @@ struct TLSRecordTests {
                 for end in [phone, client, broken] { end.close() }
                 try relay.settle()
             }
-            #expect(relay.connections == 0 && relay.heldBytes == 0)
+            #expect(relay.connections == 0 && relay.bufferedBytes == 0)
         }
     }
 
@@ -264,7 +264,7 @@ struct TLSRecordTests {
                 try relay.settle()
             }
             #expect(client.takeFrames().count == 10)
-            #expect(relay.heldBytes == 0)
+            #expect(relay.bufferedBytes == 0)
         }
     }
 }

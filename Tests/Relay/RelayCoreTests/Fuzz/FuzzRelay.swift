@@ -169,7 +169,7 @@ final class RelayUnderTest {
         for end in ends { try end.check() }
         try invariant(relay.admission.connections == 0, "no connection is left")
         try invariant(loops.allSatisfy { $0.connectionCount == 0 }, "no loop has a connection")
-        try invariant(relay.registry.budget.bytes == 0, "no bytes are held")
+        try invariant(relay.registry.budget.bytes == 0, "no bytes are buffered")
         try invariant(relay.registry.counts == (0, 0, 0, 0, 0), "no tunnel, wake-up or listener is left")
         let opened = ends.count { $0.routing != nil }
         try invariant(log.ended >= opened, "every opened tunnel ends")

@@ -37,12 +37,12 @@ private struct FrameOutcome: Equatable {
 
     init(_ bytes: [UInt8], pieces size: Int) throws {
         var reader = FrameReader(maximumMessage: Self.maximumMessage)
-        var held: [UInt8] = []
+        var rest: [UInt8] = []
         for piece in bytes.pieces(of: size) where violation == nil && !isClosed {
-            var bytes = [UInt8](repeating: 0, count: FrameReader.headroom) + held + piece
+            var bytes = [UInt8](repeating: 0, count: FrameReader.headroom) + rest + piece
             var position = FrameReader.headroom
             while !isClosed, let event = try next(&reader, &bytes, &position) { try take(event, from: bytes) }
-            held = Array(bytes[position...])
+            rest = Array(bytes[position...])
         }
     }
 

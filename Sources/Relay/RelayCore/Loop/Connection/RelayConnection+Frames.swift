@@ -6,7 +6,7 @@ extension RelayConnection {
     var isOpen: Bool {
         switch phase {
         case .waiting, .listening, .paired: true
-        case .proxyHeader, .head, .moving, .held, .closing, .closed: false
+        case .proxyHeader, .head, .moving, .contacting, .closing, .closed: false
         }
     }
 
@@ -16,7 +16,7 @@ extension RelayConnection {
         var bytes = buffer.mutableBytes
         var position = start
         do throws(FrameViolation) {
-            while isOpen, let event = try frames.next(in: &bytes, from: &position, holding: heldPayload) {
+            while isOpen, let event = try frames.next(in: &bytes, from: &position, buffering: bufferedPayload) {
                 handle(event, bytes.bytes)
             }
         } catch {
@@ -25,20 +25,20 @@ extension RelayConnection {
             if isOpen { return closeTunnel(error.closeCode) }
         }
         guard isOpen else { return }
-        hold(bytes.bytes.extracting(position..<end), until: frames.neededBytes)
+        keepInput(bytes.bytes.extracting(position..<end), until: frames.neededBytes)
         answerPing()
     }
 
-    /// Maximum length of a payload that is held until its frame is complete.
-    var heldPayload: Int {
-        loop.context.registry.budget.isHigh ? MemoryPressure.heldPayload : FrameReader.heldPayload
+    /// Maximum length of a payload that is buffered until its frame is complete.
+    var bufferedPayload: Int {
+        loop.context.registry.budget.isHigh ? MemoryPressure.bufferedPayload : FrameReader.bufferedPayload
     }
 
-    /// Forwards the beginning of a frame that was held while the budget had room.
-    func forwardHeldFrame() {
-        let end = LoopBuffers.headroom + held.count
+    /// Forwards the beginning of a frame that was buffered while the budget had room.
+    func forwardIncompleteFrame() {
+        let end = LoopBuffers.headroom + pendingInput.count
         loop.buffers.reservePlaintext(end)
-        loadHeld()
+        loadPendingInput()
         readFrames(from: LoopBuffers.headroom, upTo: end)
     }
 

@@ -17,7 +17,7 @@ extension RelayConnection {
     func challenge(_ contact: ContactID, _ request: UpgradeRequest) {
         var generator = SystemRandomNumberGenerator()
         let challenge = ListenChallenge(using: &generator)
-        listener = ListenerState(contact, challenge)
+        listener = ListeningPhone(contact, challenge)
         frames = FrameReader(maximumMessage: ListenMessage.maximumLength)
         phase = .listening
         deadline = loop.now + limits.headTime
@@ -59,7 +59,7 @@ extension RelayConnection {
         }
     }
 
-    private func handle(_ message: ListenMessage, _ listener: ListenerState) {
+    private func handle(_ message: ListenMessage, _ listener: ListeningPhone) {
         switch (listener.phase, message) {
         case (.challenged(let contact, let challenge), .own(let key, let signature)):
             proveContact(contact, challenge, key, signature)
@@ -68,7 +68,7 @@ extension RelayConnection {
         case (.listening(let key, let digest, _), .gone(let signature)): revoke(key, digest, signature)
         case (.listening, .vapidRequest):
             send(loop.context.push.map { .vapid($0.publicKey) } ?? .unsealed(.notOffered))
-        case (.listening, .seal(let subscription)): requestSeal(subscription, listener)
+        case (.listening, .seal(let subscription)): requestPushContact(subscription, listener)
         case (.listening, .proof(let nonce)): proveSubscription(nonce, listener)
         default: closeTunnel(.policyViolation)
         }
@@ -136,7 +136,7 @@ extension RelayConnection {
 }
 
 /// The state of a phone that listens, in an object, because other connections need none.
-final class ListenerState {
+final class ListeningPhone {
     enum Phase {
         /// The phone has not proven its contact ID.
         case challenged(ContactID, ListenChallenge)
@@ -147,10 +147,10 @@ final class ListenerState {
     var phase: Phase
     /// The fragments of an incomplete message.
     var fragments: [UInt8] = []
-    /// The request for the contact ID of a push subscription that waits for its proof.
-    var seal: PendingSeal?
+    /// The requested contact ID of a push subscription, which waits for its proof.
+    var pendingPushContact: PendingPushContact?
     /// Number of such requests so far.
-    var sealCount = 0
+    var pushContactCount = 0
 
     init(_ contact: ContactID, _ challenge: ListenChallenge) { phase = .challenged(contact, challenge) }
 

@@ -7,12 +7,12 @@ extension RelayConnection {
     /// The order can arrive after the phone has joined, and after the connection has closed.
     func acceptContact() {
         respondToContact()
-        if isOpen { processHeld() }
+        if isOpen { processPendingInput() }
         update()
     }
 
     private func respondToContact() {
-        guard case .held = phase, let contactRequest else { return }
+        guard case .contacting = phase, let contactRequest else { return }
         phase = .waiting
         // The end of the handshake may have arrived long ago, but the socket was not read.
         startHandshakeDeadline()
@@ -25,7 +25,7 @@ extension RelayConnection {
     /// The frame precedes everything from the phone, and does not count as data of the tunnel.
     func announcePhone() {
         // The loop's buffers may be in use, so what the client has sent since its request is processed later.
-        if case .held = phase, let id { loop.mailbox.post(.contact(id, .accept)) }
+        if case .contacting = phase, let id { loop.mailbox.post(.contact(id, .accept)) }
         respondToContact()
         guard case .waiting = phase, let contactRequest else { return }
         self.contactRequest = nil
@@ -34,7 +34,7 @@ extension RelayConnection {
 }
 
 /// The request of a client that contacts a phone, in an object, because few connections have one.
-final class ContactedPhone {
+final class ContactRequestState {
     let request: UpgradeRequest
 
     init(_ request: UpgradeRequest) { self.request = request }

@@ -12,7 +12,7 @@ internal import NIOCore
 /// Instructions are returned to the calling event loop, which carries them out. The registry is called a few times per
 /// tunnel and once per sweep of an event loop, but not for messages.
 final class TunnelRegistry: Sendable {
-    /// The number of bytes that all tunnels hold, and its limit.
+    /// The number of bytes that all connections buffer, and its limit.
     let budget: BufferBudget
 
     struct State {
@@ -198,7 +198,7 @@ enum UpgradeResult {
     /// The end that waits belongs to another event loop, so the connection has to move there before it can join.
     case elsewhere(LoopMailbox)
     /// The connection has become a client that contacts a phone, and waits for the order to respond.
-    case held(TunnelKey, [ContactTable<TunnelMember>.Instruction])
+    case contacting(TunnelKey, [ContactTable<TunnelMember>.Instruction])
     /// The connection may become a listener once it has proven this contact ID.
     case challenged(ContactID)
 }

@@ -8,19 +8,19 @@ internal import NIOCore
 /// An instruction to an event loop from another thread.
 enum LoopMessage: Sendable {
     /// Accept connections from a listening socket.
-    case listen(CInt)
+    case addSocket(CInt)
     /// Accept connections from the listening sockets, or leave that to the other event loops.
     case accept(Bool)
-    /// Stop listening, and resume the caller.
-    case stopListening(CheckedContinuation<Void, Never>)
+    /// Accept no further connections, and resume the caller.
+    case removeSockets(CheckedContinuation<Void, Never>)
     /// Continue a connection that another event loop has handed over.
     case receive(ConnectionTransfer)
     /// Close the connection that is one end of a tunnel, or refuse its request if that is held.
     case closeTunnel(ConnectionID, CloseCode?, UpgradeRefusal?)
     /// Give a connection an order of the contact table.
     case contact(ConnectionID, ContactOrder)
-    /// Give a phone's connection the result of the message for a contact ID that it requested.
-    case sealPushed(ConnectionID, number: Int, PushOutcome)
+    /// Give a phone's connection the result of the message for the contact ID that it requested.
+    case proofPushed(ConnectionID, number: Int, PushOutcome)
     /// Close the phones that listen and refuse the requests that are held.
     case drain
     /// Close all connections, those that are open after `grace` without a closing handshake, and resume the caller.

@@ -17,7 +17,7 @@ final class LoopBuffers {
     )
     /// Plaintext of one connection.
     private(set) var plaintext = UnsafeMutableRawBufferPointer.allocate(
-        byteCount: headroom + FrameReader.heldPayload + FrameHeader.maximumLength + readSize,
+        byteCount: headroom + FrameReader.bufferedPayload + FrameHeader.maximumLength + readSize,
         alignment: 16
     )
 

@@ -8,17 +8,17 @@ extension RelayConnection {
     /// Pushes a nonce to the subscription, so that the phone can prove that it receives messages there.
     ///
     /// Without the proof, any peer could aim the relay's messages at the endpoint of another phone.
-    func requestSeal(_ subscription: PushSubscription, _ listener: ListenerState) {
+    func requestPushContact(_ subscription: PushSubscription, _ listener: ListeningPhone) {
         guard let gateway = loop.context.push, let id else { return send(.unsealed(.notOffered)) }
-        guard listener.seal == nil, listener.sealCount < limits.sealsPerListener else {
+        guard listener.pendingPushContact == nil, listener.pushContactCount < limits.pushContactsPerListener else {
             return send(.unsealed(.rateLimited))
         }
         if let reason = gateway.objection(to: subscription) { return send(.unsealed(reason)) }
-        listener.sealCount += 1
-        let number = listener.sealCount
+        listener.pushContactCount += 1
+        let number = listener.pushContactCount
         var generator = SystemRandomNumberGenerator()
         let nonce = PushNonce(using: &generator)
-        listener.seal = PendingSeal(
+        listener.pendingPushContact = PendingPushContact(
             number: number,
             subscription: subscription,
             nonce: nonce,
@@ -26,16 +26,17 @@ extension RelayConnection {
         )
         let mailbox = loop.mailbox
         gateway.send(.proof(nonce), to: subscription, topic: Array("proof".utf8), now: loop.now) { outcome in
-            mailbox.post(.sealPushed(id, number: number, outcome))
+            mailbox.post(.proofPushed(id, number: number, outcome))
         }
     }
 
     /// Refuses the contact ID if the push server has not accepted the message.
     ///
     /// If it has, or if the phone has already answered, nothing happens.
-    func recordSealPush(_ number: Int, _ outcome: PushOutcome) {
-        guard let listener, listener.seal?.number == number, let reason = UnsealedReason(outcome) else { return }
-        listener.seal = nil
+    func recordProofPush(_ number: Int, _ outcome: PushOutcome) {
+        guard let listener, listener.pendingPushContact?.number == number, let reason = UnsealedReason(outcome)
+        else { return }
+        listener.pendingPushContact = nil
         send(.unsealed(reason))
         update()
     }
@@ -43,19 +44,19 @@ extension RelayConnection {
     /// Sends the contact ID if the phone returns the nonce of its request.
     ///
     /// Another nonce is ignored, because a push server may deliver the message of an earlier request late.
-    func proveSubscription(_ nonce: PushNonce, _ listener: ListenerState) {
-        guard let seal = listener.seal, seal.nonce.matches(nonce) else { return }
-        listener.seal = nil
-        guard let contact = loop.context.push?.contact(of: seal.subscription) else {
+    func proveSubscription(_ nonce: PushNonce, _ listener: ListeningPhone) {
+        guard let pending = listener.pendingPushContact, pending.nonce.matches(nonce) else { return }
+        listener.pendingPushContact = nil
+        guard let contact = loop.context.push?.contact(of: pending.subscription) else {
             return send(.unsealed(.endpointTooLong))
         }
         send(.sealed(contact.id, expiry: contact.expiry))
     }
 
     /// Refuses the contact ID if the phone has not returned the nonce in time.
-    func checkSeal() {
-        guard let listener, let seal = listener.seal, seal.deadline <= loop.now else { return }
-        listener.seal = nil
+    func checkPushContact() {
+        guard let listener, let pending = listener.pendingPushContact, pending.deadline <= loop.now else { return }
+        listener.pendingPushContact = nil
         send(.unsealed(.proofTimedOut))
     }
 
@@ -82,7 +83,7 @@ extension RelayConnection {
 }
 
 /// A request for a contact ID that waits for the proof of its push subscription.
-struct PendingSeal {
+struct PendingPushContact {
     /// Number of the request on its connection.
     let number: Int
     let subscription: PushSubscription

@@ -37,7 +37,7 @@ final class Reactor {
     private(set) var connectionCount = 0
     /// Connections that had no tunnel when they were admitted, the oldest first.
     private var withoutTunnel = ConnectionQueue()
-    private var listeners: Listeners
+    private var acceptingSockets: AcceptingSockets
     /// The event loop that accepts connections, too, while this one is busy; `nil` for the last one.
     private let helper: LoopMailbox?
     private var load: LoopLoad
@@ -71,7 +71,7 @@ final class Reactor {
         self.mailbox = mailbox
         self.helper = helper
         self.now = now
-        listeners = Listeners(epoll: mailbox.epoll, isAccepting: isAccepting)
+        acceptingSockets = AcceptingSockets(epoll: mailbox.epoll, isAccepting: isAccepting)
         load = LoopLoad(since: now)
         nextSweep = now + context.sweepInterval
     }
@@ -99,7 +99,7 @@ final class Reactor {
     /// The time until the next deadline in milliseconds, rounded up.
     private func timeout(from time: NIODeadline) -> CInt {
         var next = nextSweep
-        if let time = listeners.nextResume { next = min(next, time) }
+        if let time = acceptingSockets.nextResume { next = min(next, time) }
         if let closeDeadline, connectionCount > 0 { next = min(next, closeDeadline) }
         let wait = (next - time).nanoseconds
         return CInt(clamping: max(0, (wait + 999_999) / 1_000_000))
@@ -119,18 +119,18 @@ final class Reactor {
         let count = Int(epoll_wait(mailbox.epoll, events.baseAddress, CInt(Self.eventCount), milliseconds))
         now = time ?? .now()
         var hasMessages = false
-        var readyListeners: [CInt] = []
+        var readySockets: [CInt] = []
         for index in 0..<max(0, count) {
             let number = hybrid_epoll_data(&events[index])
             switch number {
             case LoopMailbox.event: hasMessages = true
-            case Listener.firstEvent...: readyListeners.append(CInt(truncatingIfNeeded: number))
+            case AcceptingSocket.firstEvent...: readySockets.append(CInt(truncatingIfNeeded: number))
             default: handle(ConnectionID(number: number), events[index].events)
             }
         }
         if hasMessages { for message in mailbox.take() { handle(message) } }
-        for descriptor in readyListeners { accept(from: descriptor) }
-        listeners.resume(now: now)
+        for descriptor in readySockets { accept(from: descriptor) }
+        acceptingSockets.resume(now: now)
         finishClosing()
         return count > 0
     }
@@ -144,15 +144,15 @@ final class Reactor {
 
     private func handle(_ message: LoopMessage) {
         switch message {
-        case .listen(let descriptor): listen(descriptor)
-        case .accept(let isAccepting): listeners.set(isAccepting: isAccepting, now: now)
-        case .stopListening(let continuation):
-            listeners.removeAll()
+        case .addSocket(let descriptor): accept(on: descriptor)
+        case .accept(let isAccepting): acceptingSockets.set(isAccepting: isAccepting, now: now)
+        case .removeSockets(let continuation):
+            acceptingSockets.removeAll()
             continuation.resume()
         case .receive(let transfer): receive(transfer.connection)
         case .closeTunnel(let id, let code, let refusal): connection(id)?.closeTunnel(code, refusal)
         case .contact(let id, let order): if let connection = connection(id) { carryOut(order, on: connection) }
-        case .sealPushed(let id, let number, let outcome): connection(id)?.recordSealPush(number, outcome)
+        case .proofPushed(let id, let number, let outcome): connection(id)?.recordProofPush(number, outcome)
         case .drain: forEachConnection { $0.drain() }
         case .close(let grace, let continuation):
             whenEmpty.append(continuation)
@@ -168,10 +168,10 @@ final class Reactor {
     // MARK: Accepting
 
     /// Accepts connections from a listening, non-blocking socket, which the caller owns.
-    func listen(_ descriptor: CInt) { listeners.add(descriptor, now: now) }
+    func accept(on descriptor: CInt) { acceptingSockets.add(descriptor, now: now) }
 
     private func accept(from descriptor: CInt) {
-        let code = listeners.accept(from: descriptor, now: now) { adopt($0, from: $1) }
+        let code = acceptingSockets.accept(from: descriptor, now: now) { adopt($0, from: $1) }
         if code != 0 { context.warnOfAcceptPause(code, now: now) }
     }
 
@@ -179,7 +179,7 @@ final class Reactor {
     func recordTurn(until end: NIODeadline) {
         guard let helper else { return }
         load.record(now, until: end)
-        let needsHelper = listeners.isAccepting && load.needsHelper
+        let needsHelper = acceptingSockets.isAccepting && load.needsHelper
         guard needsHelper != isHelped else { return }
         isHelped = needsHelper
         helper.post(.accept(needsHelper))

@@ -85,11 +85,11 @@ enum WakeUpOutcome: String, CaseIterable, Sendable {
     /// Creates the outcome of a wake-up in a state whose tunnel ended for a reason; `nil` means that the phone joined.
     init(of state: WakeUpState, endedFor reason: TunnelEndReason?) {
         switch (state, reason) {
-        case (.held, .revoked): self = .gone
+        case (.awaitingListener, .revoked): self = .gone
         case (_, .declined), (_, .revoked): self = .declined
         case (_, .undelivered(.pushGone)): self = .gone
         case (_, .undelivered): self = .undelivered
-        case (.held, _): self = .noListener
+        case (.awaitingListener, _): self = .noListener
         case (.pushing, nil), (.ringing, nil): self = .joined
         case (.pushing, _), (.ringing, _): self = .unanswered
         }
@@ -99,7 +99,7 @@ enum WakeUpOutcome: String, CaseIterable, Sendable {
 /// The state of a wake-up that has not ended.
 enum WakeUpState: Hashable, Sendable {
     /// No phone is listening, and the client has no response.
-    case held(until: NIODeadline)
+    case awaitingListener(until: NIODeadline)
     /// The wake-up is on its way to a push server, which has not answered, and the client has no response.
     case pushing(until: NIODeadline)
     /// The client has its response, and a phone or a push server has received the wake-up.
@@ -108,7 +108,7 @@ enum WakeUpState: Hashable, Sendable {
     /// The time until which the client waits for a response; `nil` if it has one.
     var waitsUntil: NIODeadline? {
         switch self {
-        case .held(let until), .pushing(let until): until
+        case .awaitingListener(let until), .pushing(let until): until
         case .ringing: nil
         }
     }
@@ -119,11 +119,11 @@ struct ListenerID: Hashable, Sendable { fileprivate let number: UInt64 }
 
 /// The phones that listen, and the wake-ups for them: a pure state machine without sockets, clock or randomness.
 ///
-///     request, no listener           listen                 connect
-///     ────────────────────→ held ─────────────→ ringing ──────────────→ (joined)
-///     request, listener       │                 ↑    │
-///     ────────────────────────┼─────────────────┘    └─ declined, revoked, unanswered ─→ (removed)
-///                             └─ 8 s over (noListener), revoked, abandoned, draining ──→ (removed)
+///     request, no listener              listen                 connect
+///     ──────────────→ awaiting listener ─────────→ ringing ──────────────→ (joined)
+///     request, listener    │                        ↑    │
+///     ─────────────────────┼────────────────────────┘    └─ declined, revoked, unanswered ─→ (removed)
+///                          └─ 8 s over (noListener), revoked, abandoned, draining ─────────→ (removed)
 ///
 ///     request, push contact          push server accepts
 ///     ────────────────────→ pushing ─────────────────────→ ringing
@@ -132,8 +132,10 @@ struct ListenerID: Hashable, Sendable { fileprivate let number: UInt64 }
 ///
 /// A phone with a push subscription does not listen. It may join before the push server has answered.
 ///
+/// A request is held while its client has no response: it awaits a listener or the answer of a push server.
+///
 /// A phone's connection is in the table from the proof of its contact ID until it closes or is replaced. The newest one
-/// replaces the older one of the same contact ID. It receives all wake-ups that are held, and once more all that are
+/// replaces the older one of the same contact ID. It receives all wake-ups that await a listener, and once more all that are
 /// ringing, because the older connection may have been dead. So no listener gets a wake-up twice, and none is lost.
 ///
 /// Each wake-up has a tunnel of its own in ``TunnelTable``, opened by the client. The end of the tunnel's wait, for
@@ -191,7 +193,7 @@ struct ContactTable<Member: Sendable>: Sendable {
     /// A time before all deadlines; an earlier sweep does nothing.
     private var nothingDueBefore = NIODeadline.distantFuture
 
-    /// Number of wake-ups that are held or pushing.
+    /// Number of held requests.
     private(set) var heldCount = 0
 
     /// Creates an empty table.
@@ -227,7 +229,7 @@ struct ContactTable<Member: Sendable>: Sendable {
         guard let place = contacts.index(forKey: contact) else { return (id, instructions) }
         for index in contacts.values[place].entries.indices {
             let entry = contacts.values[place].entries[index]
-            if case .held = entry.state {
+            if case .awaitingListener = entry.state {
                 heldCount -= 1
                 contacts.values[place].entries[index].state = .ringing
                 instructions.append(Instruction(member: entry.client, order: .accept))
@@ -281,7 +283,7 @@ struct ContactTable<Member: Sendable>: Sendable {
         let listener = isPushed ? nil : listeners[contact]
         let heldUntil = now + limits.contactHold
         var state = WakeUpState.ringing
-        if listener == nil { state = isPushed ? .pushing(until: heldUntil) : .held(until: heldUntil) }
+        if listener == nil { state = isPushed ? .pushing(until: heldUntil) : .awaitingListener(until: heldUntil) }
         entry.entries.append(Entry(wakeUp: wakeUp, client: client, state: state))
         contacts[contact] = entry
         contactOfKey[key] = contact
@@ -299,7 +301,7 @@ struct ContactTable<Member: Sendable>: Sendable {
     func canJoin(_ key: TunnelKey) -> Bool {
         switch entry(of: key)?.state {
         case .pushing, .ringing: true
-        case .held, nil: false
+        case .awaitingListener, nil: false
         }
     }
 

@@ -9,7 +9,7 @@ extension RelayConnection {
     ///
     /// A client that has no response gets `refusal` instead.
     func closeTunnel(_ code: CloseCode?, _ refusal: UpgradeRefusal? = nil) {
-        if case .held = phase { return refuse(refusal ?? .contactUnreachable) }
+        if case .contacting = phase { return refuse(refusal ?? .contactUnreachable) }
         guard isOpen else { return }
         finish(ServerFrame.close(code))
     }
@@ -23,7 +23,7 @@ extension RelayConnection {
         deadline = nil
         if !isOutputLast, pendingOutput == 0 { _ = try? tls?.sendCloseNotify() }
         (tls, move) = (nil, nil)
-        (held, earlyFrames, output, outputStart, pendingPong) = ([], [], [], 0, nil)
+        (pendingInput, earlyFrames, output, outputStart, pendingPong) = ([], [], [], 0, nil)
         count()
         loop.remove(self)
         Glibc.close(descriptor)
@@ -37,16 +37,16 @@ extension RelayConnection {
     /// Ends the tunnel, or closes a connection without one, because the relay is shutting down.
     func shutDown() {
         switch phase {
-        case .held, .waiting, .paired: endTunnel(.shutdown)
+        case .contacting, .waiting, .paired: endTunnel(.shutdown)
         case .listening: closeTunnel(.serviceRestart)
         case .proxyHeader, .head, .moving, .closing, .closed: if tunnel == nil { close() }
         }
     }
 
-    /// Closes a phone that listens and refuses a request that is held, because another relay can serve them.
+    /// Closes a phone that listens and refuses a held request, because another relay can serve them.
     func drain() {
         switch phase {
-        case .held, .listening: shutDown()
+        case .contacting, .listening: shutDown()
         case .proxyHeader, .head, .moving, .waiting, .paired, .closing, .closed: break
         }
     }
@@ -55,10 +55,10 @@ extension RelayConnection {
     ///
     /// Everything that may need an earlier one calls ``Reactor/checkSoon(_:)``.
     var nextCheck: NIODeadline {
-        guard isOpen, heldBytes == 0, !isPaused, remainingPongs == limits.pongsPerSecond else { return loop.now }
+        guard isOpen, bufferedBytes == 0, !isPaused, remainingPongs == limits.pongsPerSecond else { return loop.now }
         var next = keepalive.nextStep(interval: pingInterval)
         if let deadline { next = min(next, deadline) }
-        if let seal = listener?.seal { next = min(next, seal.deadline) }
+        if let pending = listener?.pendingPushContact { next = min(next, pending.deadline) }
         return next
     }
 
@@ -71,11 +71,11 @@ extension RelayConnection {
             remainingPongs = limits.pongsPerSecond
             answerPing()
             checkKeepalive()
-            checkSeal()
+            checkPushContact()
         }
-        // These bytes arrived together with a request that was held.
+        // These bytes arrived together with a held request.
         if isClosingInEarlyData { processKeptCiphertext() }
-        if isOpen, held.count > heldPayload + FrameHeader.maximumLength { forwardHeldFrame() }
+        if isOpen, pendingInput.count > bufferedPayload + FrameHeader.maximumLength { forwardIncompleteFrame() }
         // Another connection may have released bytes of the common budget, so this may resume reading.
         update()
     }
@@ -90,7 +90,7 @@ extension RelayConnection {
             loop.context.admission.recordRejection(.proxy)
             close()
         case .listening: closeTunnel(listener?.id == nil ? .policyViolation : .serviceRestart)
-        case .waiting, .paired, .moving, .held, .closing, .closed: close()
+        case .waiting, .paired, .moving, .contacting, .closing, .closed: close()
         }
     }
 

@@ -57,7 +57,7 @@ enum ListeningSocket {
         return result == 0 ? SocketAddress(storage) : nil
     }
 
-    /// Sets the options of a listener.
+    /// Sets the options of a listening socket.
     ///
     /// Accepted sockets inherit them on Linux. Setting one option on every connection would cost more than the whole
     /// upgrade. A unix socket has no TCP options, so failures are ignored.

@@ -49,7 +49,7 @@ public import NIOCore
 public final class RelayServer: Sendable {
     private struct Running: Sendable {
         var stage = RelayHealth.starting
-        var listeners: [CInt] = []
+        var sockets: [CInt] = []
         var loops: [LoopMailbox] = []
         var shutdown: Task<Void, Never>?
     }
@@ -70,7 +70,7 @@ public final class RelayServer: Sendable {
     ///
     /// - Parameters:
     ///   - configuration: Addresses, transport and access rules.
-    ///   - logger: The logger for listeners, tunnels and refused requests.
+    ///   - logger: The logger for addresses, tunnels and refused requests.
     ///   - loops: The number of event loops, each with its own thread; `nil` means one for each usable processor.
     public init(configuration: RelayConfiguration, logger: Logger, loops: Int? = nil) {
         self.configuration = configuration
@@ -115,7 +115,7 @@ public final class RelayServer: Sendable {
     private func listen() throws -> [SocketAddress] {
         var addresses: [SocketAddress] = []
         for descriptor in configuration.inherited {
-            running.withLock { $0.listeners.append(descriptor) }
+            running.withLock { $0.sockets.append(descriptor) }
             try ListeningSocket.listen(onInherited: descriptor)
             if let address = ListeningSocket.address(of: descriptor) { addresses.append(address) }
         }
@@ -127,11 +127,11 @@ public final class RelayServer: Sendable {
             } catch {
                 throw ListenError(address, error)
             }
-            running.withLock { $0.listeners.append(descriptor) }
+            running.withLock { $0.sockets.append(descriptor) }
             addresses.append(ListeningSocket.address(of: descriptor) ?? address)
         }
-        let (listeners, loops) = running.withLock { ($0.listeners, $0.loops) }
-        for descriptor in listeners { for loop in loops { loop.post(.listen(descriptor)) } }
+        let (sockets, loops) = running.withLock { ($0.sockets, $0.loops) }
+        for descriptor in sockets { for loop in loops { loop.post(.addSocket(descriptor)) } }
         for address in addresses { logger.info("listening on \(address.hostAndPort)") }
         return addresses
     }
@@ -229,14 +229,14 @@ public final class RelayServer: Sendable {
     }
 
     private func stop() async {
-        let (listeners, loops) = running.withLock { state in
-            defer { state.listeners = [] }
-            return (state.listeners, state.loops)
+        let (sockets, loops) = running.withLock { state in
+            defer { state.sockets = [] }
+            return (state.sockets, state.loops)
         }
         context.push?.drain()
         // An event loop could otherwise accept from a later socket with the same number.
-        for loop in loops { await loop.post { .stopListening($0) } }
-        for descriptor in listeners { close(descriptor) }
+        for loop in loops { await loop.post { .removeSockets($0) } }
+        for descriptor in sockets { close(descriptor) }
         let grace = configuration.limits.shutdownGrace
         await withTaskGroup(of: Void.self) { group in
             for loop in loops { group.addTask { await loop.post { .close(grace: grace, $0) } } }

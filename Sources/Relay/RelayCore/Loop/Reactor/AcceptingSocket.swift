@@ -7,9 +7,9 @@ internal import NIOCore
 /// One event loop's use of a listening socket that all event loops share.
 ///
 /// If the system has no descriptor or memory for another connection, accepting pauses. Such a connection stays in the
-/// kernel's queue, and the listener stays readable. Without a pause, the event loop would retry continuously.
-struct Listener {
-    /// The lowest event number of a listener.
+/// kernel's queue, and the socket stays readable. Without a pause, the event loop would retry continuously.
+struct AcceptingSocket {
+    /// The lowest event number of an accepting socket.
     ///
     /// The highest 32 bits are set, which no connection's generation has.
     static let firstEvent = UInt64.max << 32
@@ -74,26 +74,26 @@ struct Listener {
 }
 
 /// The listening sockets of one event loop, which watches them while it accepts connections.
-struct Listeners {
+struct AcceptingSockets {
     private let epoll: CInt
     /// False if the other event loops accept all connections.
     private(set) var isAccepting: Bool
-    private var all: [Listener] = []
+    private var all: [AcceptingSocket] = []
 
     init(epoll: CInt, isAccepting: Bool) { (self.epoll, self.isAccepting) = (epoll, isAccepting) }
 
-    /// The earliest time when a paused listener resumes.
+    /// The earliest time when a paused socket resumes.
     var nextResume: NIODeadline? {
         guard isAccepting else { return nil }
         var next: NIODeadline?
-        for listener in all { if let time = listener.pausedUntil { next = min(next ?? time, time) } }
+        for socket in all { if let time = socket.pausedUntil { next = min(next ?? time, time) } }
         return next
     }
 
     mutating func add(_ descriptor: CInt, now: NIODeadline) {
-        var listener = Listener(descriptor)
-        if isAccepting { listener.register(on: epoll, now: now) }
-        all.append(listener)
+        var socket = AcceptingSocket(descriptor)
+        if isAccepting { socket.register(on: epoll, now: now) }
+        all.append(socket)
     }
 
     /// Starts or stops accepting connections.
@@ -120,7 +120,7 @@ struct Listeners {
         return all[index].accept(on: epoll, now: now, body)
     }
 
-    /// Resumes the listeners whose pause is over.
+    /// Resumes the sockets whose pause is over.
     mutating func resume(now: NIODeadline) {
         guard isAccepting else { return }
         for index in all.indices {

@@ -29,15 +29,15 @@ public enum FrameEvent: Hashable, Sendable {
 /// A reader that validates the bytes that one end sends and converts them to frames for the other end, in place.
 ///
 /// The boundaries and order of messages and fragments are preserved. The only exception is a frame of more than 64 KiB, or
-/// of more than the caller wants to hold. As RFC 6455 §5.4 permits, it is forwarded in fragments as it arrives. So a relay
-/// never holds much more than 64 KiB of a frame, and can send a close frame between the fragments.
+/// of more than the caller wants to buffer. As RFC 6455 §5.4 permits, it is forwarded in fragments as it arrives. So a relay
+/// never buffers much more than 64 KiB of a frame, and can send a close frame between the fragments.
 public struct FrameReader: Sendable {
-    /// Maximum length of a payload that is held until its frame is complete, in bytes.
-    public static let heldPayload = 64 << 10
+    /// Maximum length of a payload that is buffered until its frame is complete, in bytes.
+    public static let bufferedPayload = 64 << 10
     /// Number of bytes before the first position that the reader may overwrite.
     public static let headroom = 16
 
-    /// A frame that is too large to be held and is being forwarded in fragments.
+    /// A frame that is too large to be buffered and is being forwarded in fragments.
     private struct LargeFrame: Sendable {
         var opcode: FrameHeader.Opcode
         let isFinal: Bool
@@ -49,7 +49,7 @@ public struct FrameReader: Sendable {
     private var fragmentation: FragmentationState
     private var large: LargeFrame?
 
-    /// Number of bytes that must follow the position after ``next(in:from:holding:)`` has returned `nil`.
+    /// Number of bytes that must follow the position after ``next(in:from:buffering:)`` has returned `nil`.
     ///
     /// With fewer bytes, it would return `nil` again. A caller can collect that many before it calls again.
     public private(set) var neededBytes = 1
@@ -67,12 +67,12 @@ public struct FrameReader: Sendable {
     ///   - bytes: The bytes from the end. The reader changes those before the new position.
     ///   - position: The offset of the first byte that has not been read, at least ``headroom`` on the first call with
     ///     these bytes. If the result is `nil`, the bytes from there on must be kept and passed again.
-    ///   - limit: Maximum length of a payload that is held until its frame is complete, in bytes, at least 1.
+    ///   - limit: Maximum length of a payload that is buffered until its frame is complete, in bytes, at least 1.
     /// - Throws: The first violation, after the events of all valid frames before it.
     public mutating func next(
         in bytes: inout MutableRawSpan,
         from position: inout Int,
-        holding limit: Int = heldPayload
+        buffering limit: Int = bufferedPayload
     ) throws(FrameViolation) -> FrameEvent? {
         // Most reads end with a message.
         guard position < bytes.byteCount else { return wait(for: 1) }

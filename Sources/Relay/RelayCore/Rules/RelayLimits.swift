@@ -30,11 +30,11 @@ public struct RelayLimits: Sendable, Equatable {
     /// At the limit, a new connection replaces the oldest one without a tunnel; if there is none, the new one is closed.
     /// Phones may take all but an eighth of the connections; beyond that, new tunnels are refused with status 503.
     public var connections = 21_000
-    /// Maximum number of bytes that all connections together hold in memory.
+    /// Maximum number of bytes that all connections together buffer.
     ///
     /// These are bytes that the other end has not accepted, and incomplete TLS records, request heads and frames. The
     /// kernel's buffers are not included. From half of the limit on, frames of more than 4 KiB are forwarded in fragments
-    /// instead of being held. At the limit, an end with data in flight is paused.
+    /// instead of being buffered. At the limit, an end with data in flight is paused.
     public var bufferedBytes = 256 << 20
     /// Maximum number of connections of one source, an IPv4 address or an IPv6 /64; 0 means no limit.
     ///
@@ -102,7 +102,7 @@ public struct RelayLimits: Sendable, Equatable {
     /// Maximum time in which a phone returns the nonce that it receives through a push server.
     public var pushProof: TimeAmount = .seconds(30)
     /// Maximum number of contact IDs that a phone may request on one connection.
-    public var sealsPerListener = 4
+    public var pushContactsPerListener = 4
     /// Maximum number of revoked contact IDs that are remembered.
     public var revocations = 100_000
     /// Interval between checks of all deadlines, and therefore the maximum delay in noticing one.

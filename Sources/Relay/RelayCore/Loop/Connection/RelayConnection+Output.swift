@@ -81,7 +81,7 @@ extension RelayConnection {
         phase = .closing
         deadline = loop.now + limits.closeTimeout
         loop.checkSoon(self)
-        (held, earlyFrames, pendingPong) = ([], [], nil)
+        (pendingInput, earlyFrames, pendingPong) = ([], [], nil)
         isOutputLast = true
         if let tls { tls.isOutputLast = !tls.isInEarlyData }
         write(lastBytes)

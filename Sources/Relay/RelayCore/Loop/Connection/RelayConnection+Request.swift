@@ -26,7 +26,7 @@ extension RelayConnection {
             loop.context.admission.recordRejection(.proxy)
             return close()
         }
-        guard let (header, length) = result else { return hold(all.bytes, until: 0) }
+        guard let (header, length) = result else { return keepInput(all.bytes, until: 0) }
         guard admit(from: header.source) else { return close() }
         phase = .head
         startTransport()
@@ -45,18 +45,18 @@ extension RelayConnection {
     func readHead(from start: Int = LoopBuffers.headroom, upTo end: Int) {
         let all = UnsafeRawBufferPointer(rebasing: loop.buffers.plaintext[start..<end])
         do throws(UpgradeRefusal) {
-            guard let length = try head.length(of: all.bytes) else { return hold(all.bytes, until: 0) }
+            guard let length = try head.length(of: all.bytes) else { return keepInput(all.bytes, until: 0) }
             guard let request = try request(parsing: Array(copying: all.bytes.extracting(0..<length))) else {
                 // Not parsed again for each piece of early data, but once from its beginning.
                 head = RequestHeadReader(maximumLength: limits.headBytes)
-                return hold(all.bytes, until: .max)
+                return keepInput(all.bytes, until: .max)
             }
             guard var connection = admitted else { return close() }
             try loop.context.admission.admit(request, on: &connection, now: loop.now)
             admitted = connection
             try upgrade(request)
             switch phase {
-            case .moving, .held: hold(all.bytes.extracting(length..<all.count), until: 0)
+            case .moving, .contacting: keepInput(all.bytes.extracting(length..<all.count), until: 0)
             case .waiting, .listening, .paired: readFrames(from: start + length, upTo: end)
             case .proxyHeader, .head, .closing, .closed: break
             }
@@ -85,11 +85,11 @@ extension RelayConnection {
             startHandshakeDeadline()
             write(request.response(routing: nil))
             waiting.pair(with: self)
-        case .held(let key, let instructions):
+        case .contacting(let key, let instructions):
             tunnel = (key, .client)
-            phase = .held
+            phase = .contacting
             deadline = nil
-            contactRequest = ContactedPhone(request)
+            contactRequest = ContactRequestState(request)
             loop.carryOut(instructions)
             if let subscription { push(request, in: key, to: subscription) }
         case .challenged(let contact): challenge(contact, request)
@@ -110,7 +110,7 @@ extension RelayConnection {
         do throws(UpgradeRefusal) {
             try upgrade(request)
             move = nil
-            processHeld()
+            processPendingInput()
         } catch {
             move = nil
             refuse(error)
@@ -118,12 +118,12 @@ extension RelayConnection {
         update()
     }
 
-    /// Processes the frames and the ciphertext that were received before a move, or with a request that was held.
-    func processHeld() {
-        if isOpen, !held.isEmpty {
-            let end = LoopBuffers.headroom + held.count
+    /// Processes the frames and the ciphertext that were received before a move, or with a held request.
+    func processPendingInput() {
+        if isOpen, !pendingInput.isEmpty {
+            let end = LoopBuffers.headroom + pendingInput.count
             loop.buffers.reservePlaintext(end)
-            loadHeld()
+            loadPendingInput()
             readFrames(from: LoopBuffers.headroom, upTo: end)
         }
         processKeptCiphertext()

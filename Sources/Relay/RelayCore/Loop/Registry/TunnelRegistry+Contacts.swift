@@ -7,7 +7,7 @@ internal import NIOCore
 
 // Clients that contact phones, and phones that listen.
 extension TunnelRegistry {
-    /// Numbers of open and waiting tunnels, of phones that listen, and of wake-ups that are held, and in total.
+    /// Numbers of open and waiting tunnels, of phones that listen, of held requests, and of all wake-ups.
     typealias Counts = (open: Int, waiting: Int, listeners: Int, held: Int, wakeUps: Int)
 
     /// The current numbers.
@@ -45,7 +45,7 @@ extension TunnelRegistry {
                 return (key, instructions, state.table.count)
             }
             recordOpening(count: count)
-            return .held(key, instructions)
+            return .contacting(key, instructions)
         } catch {
             if let outcome = WakeUpOutcome(of: error) { contactMetrics.record(outcome) }
             throw error

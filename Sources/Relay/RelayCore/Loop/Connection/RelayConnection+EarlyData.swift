@@ -40,7 +40,7 @@ extension RelayConnection {
         case .closing:
             tls.isOutputLast = true
             writeOutput()
-        case .proxyHeader, .head, .moving, .held, .listening, .closed: break
+        case .proxyHeader, .head, .moving, .contacting, .listening, .closed: break
         }
     }
 

@@ -29,8 +29,8 @@ final class RelayConnection {
         case head
         /// An end on its way to the event loop of the end that it joins.
         case moving
-        /// A client that contacts a phone and has no response; its socket is not read.
-        case held
+        /// A client whose request for a phone is held: it has no response, and its socket is not read.
+        case contacting
         /// An end whose other end has not joined.
         case waiting
         /// A phone that proves its contact ID or waits for wake-ups.
@@ -60,25 +60,25 @@ final class RelayConnection {
     var deadline: NIODeadline?
     var tunnel: (key: TunnelKey, side: TunnelSide)?
     /// The request of a client that contacts a phone, until the phone has joined.
-    var contactRequest: ContactedPhone?
+    var contactRequest: ContactRequestState?
     /// The state of a phone that listens.
-    var listener: ListenerState?
+    var listener: ListeningPhone?
 
     var head: RequestHeadReader
     // The run-time checks of exclusive access of the next four properties cost more than a short message. They are not
     // needed, because no access calls code that could access the same property: the reader and the arrays call no other.
     @exclusivity(unchecked) var frames: FrameReader
     /// Received bytes of something whose end has not arrived.
-    @exclusivity(unchecked) var held: [UInt8] = []
+    @exclusivity(unchecked) var pendingInput: [UInt8] = []
     /// Frames of an end whose other end has not joined yet.
     @exclusivity(unchecked) var earlyFrames: [UInt8] = []
     /// Bytes that the socket has not accepted, from `outputStart` on.
     @exclusivity(unchecked) var output: [UInt8] = []
     var outputStart = 0
-    /// Number of bytes that `held` must have before it is processed again.
+    /// Number of bytes that `pendingInput` must have before it is processed again.
     var neededBytes = 0
     /// Number of bytes that count toward the budget.
-    private(set) var heldBytes = 0
+    private(set) var bufferedBytes = 0
     /// The events for which the socket is registered.
     private(set) var watchedEvents = EPOLLIN.rawValue
     /// True if TLS must write before it can continue.
@@ -177,7 +177,7 @@ final class RelayConnection {
         case .head where isUnwatched: close()
         // The rest could reach no other end.
         case .waiting where isUnwatched: close()
-        case .held where isUnwatched: close()
+        case .contacting where isUnwatched: close()
         case .paired where isPaused:
             // After a reset, the socket would report it continuously. After FIN, the rest is read later.
             if events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { close() }
@@ -188,7 +188,7 @@ final class RelayConnection {
     /// Reads the socket once and processes what has arrived.
     private func readSocket() {
         switch phase {
-        case .closed, .moving, .held: break
+        case .closed, .moving, .contacting: break
         case .closing:
             guard let tls, tls.isInEarlyData else { return dropInput() }
             receiveCiphertext(tls)
@@ -220,7 +220,7 @@ final class RelayConnection {
     var isReading: Bool {
         switch phase {
         case .proxyHeader, .head, .waiting, .listening, .paired: true
-        case .moving, .held, .closing, .closed: false
+        case .moving, .contacting, .closing, .closed: false
         }
     }
 
@@ -254,9 +254,9 @@ final class RelayConnection {
         }
     }
 
-    /// Returns the part of the loop's plaintext buffer after the place of the held bytes.
+    /// Returns the part of the loop's plaintext buffer after the place of the pending input.
     func roomForPlaintext() -> UnsafeMutableRawBufferPointer {
-        let start = LoopBuffers.headroom + held.count
+        let start = LoopBuffers.headroom + pendingInput.count
         loop.buffers.reservePlaintext(start + LoopBuffers.readSize)
         return UnsafeMutableRawBufferPointer(
             rebasing: loop.buffers.plaintext[start..<(start + LoopBuffers.readSize)]
@@ -266,37 +266,37 @@ final class RelayConnection {
     /// Processes bytes that have been read to ``roomForPlaintext()``.
     func receive(_ count: Int) {
         hasReceived = true
-        let start = LoopBuffers.headroom + held.count
-        if !held.isEmpty {
+        let start = LoopBuffers.headroom + pendingInput.count
+        if !pendingInput.isEmpty {
             let new = UnsafeRawBufferPointer(rebasing: loop.buffers.plaintext[start..<(start + count)])
             // Something of many bytes that arrives in small pieces is not copied back and forth for each of them.
             // Under memory pressure, a frame is forwarded earlier. A request is not parsed earlier.
-            let needed = phase.isHead ? neededBytes : min(neededBytes, heldPayload + FrameHeader.maximumLength)
-            guard held.count + count >= needed else { return held.append(contentsOf: new) }
+            let needed = phase.isHead ? neededBytes : min(neededBytes, bufferedPayload + FrameHeader.maximumLength)
+            guard pendingInput.count + count >= needed else { return pendingInput.append(contentsOf: new) }
         }
         let end = start + count
-        loadHeld()
+        loadPendingInput()
         switch phase {
         case .proxyHeader: readProxyHeader(upTo: end)
         case .head: readHead(upTo: end)
         case .waiting, .listening, .paired: readFrames(from: LoopBuffers.headroom, upTo: end)
-        case .moving, .held, .closing, .closed: break
+        case .moving, .contacting, .closing, .closed: break
         }
     }
 
-    /// Moves the held bytes to their place in the loop's buffer.
-    func loadHeld() {
-        guard !held.isEmpty else { return }
-        let end = LoopBuffers.headroom + held.count
+    /// Moves the pending input to its place in the loop's buffer.
+    func loadPendingInput() {
+        guard !pendingInput.isEmpty else { return }
+        let end = LoopBuffers.headroom + pendingInput.count
         UnsafeMutableRawBufferPointer(rebasing: loop.buffers.plaintext[LoopBuffers.headroom..<end])
-            .copyBytes(from: held)
-        held = []
+            .copyBytes(from: pendingInput)
+        pendingInput = []
     }
 
     /// Keeps bytes until at least `count` are there.
-    func hold(_ bytes: RawSpan, until count: Int) {
+    func keepInput(_ bytes: RawSpan, until count: Int) {
         neededBytes = count
-        if bytes.byteCount > 0 { held = Array(copying: bytes) }
+        if bytes.byteCount > 0 { pendingInput = Array(copying: bytes) }
     }
 
     // MARK: State of the socket
@@ -316,13 +316,13 @@ final class RelayConnection {
     /// Updates the number of bytes that count toward the budget.
     func count() {
         let bytes = incompleteBytes + earlyFrames.capacity + output.capacity
-        guard bytes != heldBytes else { return }
-        loop.context.registry.budget.add(bytes - heldBytes)
-        heldBytes = bytes
+        guard bytes != bufferedBytes else { return }
+        loop.context.registry.budget.add(bytes - bufferedBytes)
+        bufferedBytes = bytes
     }
 
     /// Amount of memory for something whose end has not arrived, in bytes.
-    var incompleteBytes: Int { held.capacity + (tls?.heldBytes ?? 0) }
+    var incompleteBytes: Int { pendingInput.capacity + (tls?.heldBytes ?? 0) }
 
     /// Maximum number of bytes in the next read of the socket.
     private var readSize: Int { hasMemory ? LoopBuffers.readSize : MemoryPressure.readSize }
@@ -336,15 +336,15 @@ final class RelayConnection {
     /// True if the socket is not read for now.
     var isPaused: Bool {
         if isTLSBlocked { return true }
-        if case .held = phase { return true }
+        if case .contacting = phase { return true }
         guard !hasPeerFinished || !hasMemory else { return false }
         // In early data, the socket is read, because the rest of the handshake is short and has a deadline.
         switch phase {
         case .waiting where earlyFrames.count >= limits.earlyBytes: return !isInEarlyData
         case .waiting where !earlyFrames.isEmpty && !hasMemory: return !isInEarlyData
-        case .paired(let other) where other.pendingOutput >= Self.window: return !isInEarlyData
+        case .paired(let other) where other.pendingOutput >= Self.pauseThreshold: return !isInEarlyData
         case .paired(let other) where other.pendingOutput > 0 && !hasMemory: return !isInEarlyData
-        case .held, .closing, .closed: return false
+        case .contacting, .closing, .closed: return false
         case .proxyHeader, .head, .moving, .waiting, .listening, .paired: return isWaitingForMemory
         }
     }
@@ -354,7 +354,7 @@ final class RelayConnection {
     /// The first conditions exclude an end that is not read for another reason: its peer reads slowly.
     var isWaitingForMemory: Bool {
         switch phase {
-        case .held, .closing, .closed: false
+        case .contacting, .closing, .closed: false
         case .waiting where !earlyFrames.isEmpty: false
         case .paired(let other) where other.pendingOutput > 0: false
         case .proxyHeader, .head, .moving, .waiting, .listening, .paired:
@@ -363,7 +363,7 @@ final class RelayConnection {
     }
 
     /// Number of bytes in the other end's output at which reading from this end stops.
-    private static let window = 128 << 10
+    private static let pauseThreshold = 128 << 10
 }
 
 @available(*, unavailable)
