@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HybridDataChannel
 internal import HybridCommandSupport
+internal import HybridDataChannel
 internal import HybridNetwork
 internal import HybridPhoneLinks
 internal import HybridPrimitives

@@ -3,7 +3,7 @@
 internal import Crypto
 package import HybridAuthenticator
 package import HybridCTAP
-package import HybridPrimitives
+internal import HybridPrimitives
 internal import HybridThreads
 
 /// A vault that was unlocked with the PIN for one request; ``lock()`` discards the key.

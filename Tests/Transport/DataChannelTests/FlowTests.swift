@@ -3,6 +3,7 @@
 import Foundation
 import HybridCaBLE
 import NIOCore
+import NetworkTestSupport
 import Synchronization
 import TestSupport
 import Testing

@@ -2,6 +2,7 @@
 
 import Glibc
 import HybridCaBLE
+import NetworkTestSupport
 import TestSupport
 import Testing
 

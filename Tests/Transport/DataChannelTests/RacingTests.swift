@@ -2,11 +2,11 @@
 
 import Foundation
 import HybridCaBLE
-import HybridNetwork
 import NIOCore
 import Testing
 
 @testable import HybridDataChannel
+@testable import HybridNetwork
 
 @Suite("Addresses of a relay", .timeLimit(.minutes(5)))
 struct RacingTests {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Crypto
-package import HybridPrimitives
+internal import HybridPrimitives
 
 /// A passphrase in UTF-8, which is wiped on release and never printed.
 package struct Passphrase: Sendable, SecretMaterial {

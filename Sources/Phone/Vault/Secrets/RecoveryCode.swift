@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Crypto
-package import HybridPrimitives
+internal import HybridPrimitives
 
 /// A secret of 128 random bits, to be written on paper, which opens any copy of the vault.
 ///
