@@ -10,15 +10,27 @@ internal import HybridTPM
 
 /// Settings from flags, from variables such as `HYBRID_TUNNEL_DOMAIN`, and from lines of `auth.env` with these names.
 enum AuthSettings {
-    static let tunnelDomain = Setting("tunnel-domain", .text, help: "The relay to use, by number or host name.")
-    static let vault = Setting("vault", .path, help: "The directory of the vault; default $XDG_DATA_HOME/hybrid/vault.")
+    static let tunnelDomain = Setting(
+        "tunnel-domain",
+        .text("id|host"),
+        help: "The relay to use, by number or host name."
+    )
+    static let vault = Setting(
+        "vault",
+        .path("dir"),
+        help: "The directory of the vault; default $XDG_DATA_HOME/hybrid/vault."
+    )
     static let pinentry = Setting(
         "pinentry",
-        .path,
+        .path("program"),
         help: "The program that asks for the PIN and for consent; default: pinentry."
     )
-    static let tunnelTokenFile = Setting("tunnel-token-file", .path, help: "A file with the relay's token.")
-    static let cacert = Setting("cacert", .path, help: "Trust these certificates (PEM) instead of the system's.")
+    static let tunnelTokenFile = Setting("tunnel-token-file", .path("file"), help: "A file with the relay's token.")
+    static let cacert = Setting(
+        "cacert",
+        .path("file"),
+        help: "Trust these certificates (PEM) instead of the system's."
+    )
     static let bleChannel = Setting(
         "ble-channel",
         .boolean,
@@ -51,7 +63,7 @@ enum AuthSettings {
     )
     static let pushDistributor = Setting(
         "push-distributor",
-        .text,
+        .text("name"),
         help: "The push service, if there are several: the last part of its name on the session bus."
     )
 
@@ -64,9 +76,8 @@ enum AuthSettings {
 
     static let resolver = ConfigurationResolver(
         [
-            AnySetting(tunnelDomain), AnySetting(vault), AnySetting(pinentry), AnySetting(tunnelTokenFile),
-            AnySetting(cacert), AnySetting(bleChannel), AnySetting(localServices), AnySetting(askToLink),
-            AnySetting(tpm), AnySetting(push), AnySetting(pushDistributor), AnySetting(fingerAfterSuspend),
+            tunnelDomain, vault, pinentry, tunnelTokenFile, cacert, bleChannel, localServices, askToLink, tpm, push,
+            pushDistributor, fingerAfterSuspend,
         ],
         ignoredVariables: [
             "HYBRID_LAB_*", "HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS", "HYBRID_BIN", "HYBRID_PROMPT",
@@ -83,6 +94,13 @@ enum AuthSettings {
     }
 
     /// Resolves the settings; flags override variables, which override the file, which overrides defaults.
+    ///
+    /// - Parameter arguments: A parsed command or its options.
+    static func resolve(_ arguments: some ParsableArguments) throws(CommandFailure) -> Configuration {
+        try resolve(GivenFlags(in: arguments, of: resolver))
+    }
+
+    /// Resolves the settings with the given flags.
     static func resolve(_ flags: GivenFlags) throws(CommandFailure) -> Configuration {
         let environment = ProcessEnvironment.variables
         return try resolver.resolve(

@@ -9,7 +9,7 @@ internal import HybridProgram
 /// The settings of `hybrid-client`: flags, environment variables such as `HYBRID_CACERT`, and the file `client.env`.
 enum ClientSettings {
     private static let resolver = ConfigurationResolver(
-        [AnySetting(CeremonySettings.cacert), AnySetting(CeremonySettings.bleChannel)],
+        [CeremonySettings.cacert, CeremonySettings.bleChannel],
         // The same environment may contain settings of hybrid-auth.
         ignoredVariables: [
             "HYBRID_LAB_*", "HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS", "HYBRID_BIN", "HYBRID_TUNNEL_DOMAIN",
@@ -19,8 +19,8 @@ enum ClientSettings {
     )
 
     /// Returns the effective settings; see ``CeremonySettings``.
-    static func resolve(_ flags: GivenFlags) throws(CommandFailure) -> Configuration {
-        try CeremonySettings.resolve(resolver, flags, file: "client.env")
+    static func resolve(_ arguments: (any ParsableArguments)? = nil) throws(CommandFailure) -> Configuration {
+        try CeremonySettings.resolve(resolver, arguments, file: "client.env")
     }
 }
 
@@ -30,7 +30,7 @@ struct ClientSettingsCheck: CheckedSettings {
         "Reads environment variables and client.env as show-qr does, and fails with the same errors."
 
     func checkedConfiguration() throws -> Configuration {
-        let settings = try ClientSettings.resolve(GivenFlags())
+        let settings = try ClientSettings.resolve()
         try settings.checkCertificates(CeremonySettings.cacert, with: TrustAnchors.check)
         return settings
     }

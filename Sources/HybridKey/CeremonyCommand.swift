@@ -97,7 +97,7 @@ struct CeremonyCommand: AsyncParsableCommand {
         _ report: ProgressReport,
         _ isCodeRequested: AwaitableState<Bool>
     ) async throws -> ClientRun {
-        let settings = try KeySettings.resolve(options.flags)
+        let settings = try KeySettings.resolve(options)
         let isCreation = if case .create = request.command { true } else { false }
         let subject = PageSubject(site: request.relyingPartyID.text, operation: isCreation ? .create : .signIn)
         let page = display == .page ? try await CodePage.start(subject, report) : nil

@@ -28,7 +28,7 @@ struct KeyCreationOptions: ParsableArguments {
     ///
     /// - Throws: ``CommandFailure`` if a setting is unusable.
     func launcher() throws -> CeremonyLauncher {
-        let settings = try KeySettings.resolve(ceremony.flags)
+        let settings = try KeySettings.resolve(ceremony)
         return try ceremony.launcher(settings, usesTerminal: !open && isatty(STDERR_FILENO) == 1)
     }
 }

@@ -12,20 +12,20 @@ internal import HybridProgram
 enum KeySettings {
     static let prompt = Setting(
         "prompt",
-        .path,
+        .path("program"),
         help: "The program that shows the code; default: hybrid-prompt, if it is installed, else a page in the browser."
     )
 
     static let upstream = Setting(
         "upstream",
-        .path,
+        .path("socket"),
         help: "The socket of another SSH agent, whose keys are offered, too."
     )
 
     private static let resolver = ConfigurationResolver(
         [
-            AnySetting(CeremonySettings.cacert), AnySetting(CeremonySettings.bleChannel), AnySetting(prompt),
-            AnySetting(upstream),
+            CeremonySettings.cacert, CeremonySettings.bleChannel, prompt,
+            upstream,
         ],
         // The same environment may contain settings of the other programs.
         ignoredVariables: [
@@ -36,8 +36,8 @@ enum KeySettings {
     )
 
     /// Returns the effective settings; see ``CeremonySettings``.
-    static func resolve(_ flags: GivenFlags) throws(CommandFailure) -> Configuration {
-        try CeremonySettings.resolve(resolver, flags, file: "key.env")
+    static func resolve(_ arguments: (any ParsableArguments)? = nil) throws(CommandFailure) -> Configuration {
+        try CeremonySettings.resolve(resolver, arguments, file: "key.env")
     }
 
     /// The paths of the known_hosts files of this user and the system.
@@ -62,7 +62,7 @@ struct KeySettingsCheck: CheckedSettings {
         "Reads environment variables and key.env as the agent does, and fails with the same errors."
 
     func checkedConfiguration() throws -> Configuration {
-        let settings = try KeySettings.resolve(GivenFlags())
+        let settings = try KeySettings.resolve()
         try settings.checkCertificates(CeremonySettings.cacert, with: TrustAnchors.check)
         return settings
     }

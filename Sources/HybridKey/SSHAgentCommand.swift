@@ -26,8 +26,7 @@ struct SSHAgentCommand: ParsableCommand {
     @Option(help: ArgumentHelp("A further socket, to be forwarded to other hosts: only for logins.", valueName: "path"))
     var restrictedSocket: String?
 
-    @Option(help: ArgumentHelp("\(KeySettings.upstream.help)", valueName: "socket"))
-    var upstream: String?
+    @Option(KeySettings.upstream) var upstream: String?
 
     @Flag(help: "Show the code on this terminal.")
     var tty = false
@@ -49,9 +48,7 @@ struct SSHAgentCommand: ParsableCommand {
                 status: .usage
             )
         }
-        var flags = ceremony.flags
-        flags.set(KeySettings.upstream, upstream)
-        let agent = try RunningAgent(ceremony, flags, usesTerminal: tty, seconds: timeout)
+        let agent = try RunningAgent(ceremony, flagsOf: self, usesTerminal: tty, seconds: timeout)
         let path = try socket ?? Self.defaultSocket()
         // Before the socket is created, which takes a file that an ended process has left behind.
         if let upstream = agent.upstream, [path, restrictedSocket].contains(upstream) {
@@ -104,7 +101,7 @@ struct ServeCommand: ParsableCommand {
                 status: .usage
             )
         }
-        let agent = try RunningAgent(ceremony, ceremony.flags, usesTerminal: false, seconds: 100)
+        let agent = try RunningAgent(ceremony, flagsOf: self, usesTerminal: false, seconds: 100)
         let securityKey = ServedSecurityKey.start(ceremony)
         defer { securityKey?.stop() }
         let notifier = ServiceNotifier()
@@ -126,8 +123,13 @@ private struct RunningAgent {
     /// The socket of another agent.
     let upstream: String?
 
-    init(_ options: CeremonyOptions, _ flags: GivenFlags, usesTerminal: Bool, seconds: Int) throws {
-        let settings = try KeySettings.resolve(flags)
+    init(
+        _ options: CeremonyOptions,
+        flagsOf command: some ParsableArguments,
+        usesTerminal: Bool,
+        seconds: Int
+    ) throws {
+        let settings = try KeySettings.resolve(command)
         upstream = try settings.value(KeySettings.upstream)
         let folder = try KeySettings.stateFolder()
         let keys = try SSHKeyRing(KeyStore(in: folder), report: HybridKey.report)

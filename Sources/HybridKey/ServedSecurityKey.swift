@@ -20,7 +20,7 @@ struct ServedSecurityKey {
     /// - Parameter options: The options of ceremonies.
     static func start(_ options: CeremonyOptions) -> ServedSecurityKey? {
         do {
-            let settings = try KeySettings.resolve(options.flags)
+            let settings = try KeySettings.resolve(options)
             let server = try SecurityKeyServer(
                 helperPath: SecurityKeyInspection.helperPath,
                 in: try KeySettings.stateFolder(),

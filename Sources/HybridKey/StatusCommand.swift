@@ -49,7 +49,7 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let settings = try KeySettings.resolve(ceremony.flags)
+        let settings = try KeySettings.resolve(ceremony)
         let inspection = SecurityKeyInspection.inspect()
         let memory = try CredentialMemoryStore(in: try KeySettings.stateFolder()).memory().count
         let items = try await untilSignal {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CHybridLinux
 internal import Glibc
+internal import HybridProgram
 internal import HybridThreads
 
 /// The service: accepts connections and gives each user at most one device.
@@ -44,30 +44,14 @@ package final class DeviceServer: Sendable {
     ///
     /// - Parameter idleLimit: The time, in milliseconds.
     package func serve(idleLimit: CInt) {
-        var polled = pollfd(fd: listener.number, events: Int16(POLLIN), revents: 0)
-        while true {
-            let count = poll(&polled, 1, idleLimit)
-            if count > 0 { accept() }
-            if count == 0, users.withLock(\.isEmpty) { return }
+        let flags = CInt(SOCK_NONBLOCK.rawValue)
+        AcceptLoop.run(on: listener.number, flags: flags, idleLimit: idleLimit, isIdle: { users.withLock(\.isEmpty) }) {
+            start(OpenDescriptor($0), of: $1.user)
         }
     }
 
-    private func accept() {
-        let flags = CInt(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-        let number = hybrid_accept(listener.number, nil, nil, flags)
-        guard number >= 0 else {
-            // Without descriptors or memory, poll(2) would return at once, again and again.
-            if errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS { usleep(100_000) }
-            return
-        }
-        let client = OpenDescriptor(number)
-        // struct ucred: process, user and group.
-        var peer: (pid_t, uid_t, gid_t) = (0, 0, 0)
-        var length = socklen_t(MemoryLayout.size(ofValue: peer))
-        guard getsockopt(number, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0,
-            length == MemoryLayout.size(ofValue: peer)
-        else { return }
-        let user = peer.1
+    /// Serves a connection on a thread of its own, or closes it.
+    private func start(_ client: OpenDescriptor, of user: uid_t) {
         guard users.withLock({ $0.count < Self.maximumDevices && $0.insert(user).inserted }) else {
             return log("user \(user): \(DeviceFailure.secondDevice)")
         }

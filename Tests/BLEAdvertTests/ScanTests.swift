@@ -3,6 +3,7 @@
 import HybridBLEAdvert
 import HybridCaBLE
 import HybridDBus
+import HybridPrimitives
 import HybridVirtualBlueZ
 import IntegrationTestSupport
 import Testing

@@ -96,7 +96,7 @@ struct AdvertTests {
             let (key, eid) = try Self.drawn(&random)
             let other = QRSecret(using: &random).eidKey
             #expect(EID.open(eid.sealed(with: key), with: other) == nil, "\(random)")
-            #expect(EID.open(Advert(sealed: random.bytes(20)), with: key) == nil, "\(random)")
+            #expect(EID.open(Advert(checked: random.bytes(20)), with: key) == nil, "\(random)")
         }
     }
 
@@ -107,7 +107,7 @@ struct AdvertTests {
         let key = try #require(EIDKey(bytes: keyBytes))
         for first in 0...UInt8.max {
             let plaintext = [first] + random.bytes(13) + [0x0A, 0x01]
-            let advert = Advert(sealed: try OpenSSLOracle.advert(plaintext: plaintext, eidKey: keyBytes))
+            let advert = Advert(checked: try OpenSSLOracle.advert(plaintext: plaintext, eidKey: keyBytes))
             #expect((EID.open(advert, with: key, for: ceremony) != nil) == (first == 0), "\(random)")
         }
     }
@@ -119,7 +119,7 @@ struct AdvertTests {
         let key = try #require(EIDKey(bytes: keyBytes))
         for id in UInt16(0)...300 {
             let plaintext = [0] + random.bytes(13) + [UInt8(id & 0xFF), UInt8(id >> 8)]
-            let advert = Advert(sealed: try OpenSSLOracle.advert(plaintext: plaintext, eidKey: keyBytes))
+            let advert = Advert(checked: try OpenSSLOracle.advert(plaintext: plaintext, eidKey: keyBytes))
             let assigned = id < 2 || id > 255
             #expect((EID.open(advert, with: key) != nil) == assigned, "\(id)")
             let linked = try #require(EID.open(advert, with: key, for: .linked))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+import HybridPrimitives
 import TestSupport
 import Testing
 
@@ -157,7 +158,7 @@ struct OracleCeremonyTests {
             let plaintext = [0] + nonce + routing + [UInt8(domain.id & 0xFF), UInt8(domain.id >> 8)]
             let advert = try OpenSSLOracle.advert(plaintext: plaintext, eidKey: eidKey)
             #expect(eid.sealed(with: secret.eidKey).bytes == advert, "\(random)")
-            let heard = try #require(EID.open(Advert(sealed: advert), with: secret.eidKey), "\(random)")
+            let heard = try #require(EID.open(Advert(checked: advert), with: secret.eidKey), "\(random)")
             #expect(heard == eid, "\(random)")
             let psk = try OpenSSLOracle.derive(secretBytes, salt: plaintext, purpose: 3, length: 32)
             #expect(secret.psk(for: heard).key.testBytes == psk, "\(random)")

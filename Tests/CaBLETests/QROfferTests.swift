@@ -2,6 +2,7 @@
 
 import Crypto
 import HybridCBOR
+import HybridPrimitives
 import TestSupport
 import Testing
 

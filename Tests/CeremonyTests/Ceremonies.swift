@@ -3,6 +3,7 @@
 import Crypto
 import Foundation
 import HybridCaBLE
+import HybridPrimitives
 import TestSupport
 import Testing
 

@@ -3,6 +3,7 @@
 import Crypto
 import Foundation
 import HybridCTAP
+import HybridPrimitives
 import HybridSSHAgent
 import TestSupport
 import Testing

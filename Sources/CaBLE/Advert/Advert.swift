@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import HybridPrimitives
+
 /// The 20 bytes that an authenticator advertises: an encrypted block and four bytes of its HMAC.
 ///
 /// Source: CTAP 2.2 §11.5.1. With AD type 0x16 and UUID 0xFFF9, an advert takes 24 bytes of a 31-byte legacy PDU.
-public struct Advert: Hashable, Sendable {
+public struct Advert: FixedLengthBytes, Hashable, Sendable {
     /// Length in bytes.
     public static let length = 20
 
     /// The 20 bytes, AES block first.
     public let bytes: [UInt8]
 
-    init(sealed bytes: [UInt8]) { self.bytes = bytes }
-
-    /// Creates an advert from 20 bytes; `nil` for another length.
-    public init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == Self.length else { return nil }
-        self.bytes = Array(bytes)
-    }
+    /// Creates a value from bytes whose length has been checked.
+    public init(checked bytes: some Collection<UInt8>) { self.bytes = Array(bytes) }
 
     /// Creates an advert from received service data; `nil` if it has fewer than 20 or more than 254 bytes.
     ///

@@ -37,7 +37,7 @@ public struct EID: Sendable, Equatable, SecretMaterial {
 
     /// Creates the plaintext of a new advert with a random nonce; the generator must be cryptographically secure.
     public init(routingID: RoutingID, domain: TunnelDomain, using generator: inout some RandomNumberGenerator) {
-        let nonce = (0..<Self.nonceLength).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        let nonce = [UInt8].random(Self.nonceLength, using: &generator)
         self.plaintext = [0] + nonce + routingID.bytes + domain.id.littleEndianBytes
     }
 
@@ -55,7 +55,7 @@ public struct EID: Sendable, Equatable, SecretMaterial {
         } catch {
             preconditionFailure("AES-256 must accept a 16-byte block and a 32-byte key")
         }
-        return Advert(sealed: block + Self.tag(of: block, key: key))
+        return Advert(checked: block + Self.tag(of: block, key: key))
     }
 
     /// Decrypts a received advert.

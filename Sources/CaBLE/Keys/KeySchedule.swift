@@ -9,9 +9,6 @@ enum KeyPurpose: UInt32 {
     case eidKey = 1
     case tunnelID = 2
     case psk = 3
-    case pairedSecret = 4
-    case identityKeySeed = 5
-    case perContactSecret = 6
 }
 
 /// Key derivation of the hybrid transport: HKDF-SHA256 with the purpose as `info` (CTAP 2.2 §11.5.1).

@@ -6,24 +6,14 @@ public import HybridPrimitives
 /// The 16 random bytes of a QR code, from which both ends derive the tunnel ID and their shared keys.
 ///
 /// The secret is never sent over a network.
-public struct QRSecret: Sendable, SecretMaterial, Equatable {
+public struct QRSecret: RandomlyChosenBytes, Sendable, SecretMaterial, Equatable {
     /// Length in bytes.
     public static let length = 16
 
     let key: SymmetricKey
 
-    /// Creates a secret from 16 bytes; `nil` for another length.
-    public init?(bytes: some Collection<UInt8>) {
-        guard let key = SymmetricKey(exactly: Self.length, bytes: bytes) else { return nil }
-        self.key = key
-    }
-
-    /// Creates a random secret.
-    ///
-    /// - Parameter generator: A cryptographically secure generator.
-    public init(using generator: inout some RandomNumberGenerator) {
-        key = SymmetricKey(data: (0..<Self.length).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
-    }
+    /// Creates a value from bytes whose length has been checked.
+    public init(checked bytes: some Collection<UInt8>) { key = SymmetricKey(data: Array(bytes)) }
 
     /// The key that encrypts the advert of this session.
     public var eidKey: EIDKey {
@@ -43,24 +33,14 @@ public struct QRSecret: Sendable, SecretMaterial, Equatable {
 }
 
 /// The 32-byte secret that a client shares with a linked authenticator.
-public struct LinkSecret: Sendable, SecretMaterial, Equatable {
+public struct LinkSecret: RandomlyChosenBytes, Sendable, SecretMaterial, Equatable {
     /// Length in bytes.
     public static let length = 32
 
     let key: SymmetricKey
 
-    /// Creates a secret from 32 bytes; `nil` for another length.
-    public init?(bytes: some Collection<UInt8>) {
-        guard let key = SymmetricKey(exactly: Self.length, bytes: bytes) else { return nil }
-        self.key = key
-    }
-
-    /// Creates a random secret.
-    ///
-    /// - Parameter generator: A cryptographically secure generator.
-    public init(using generator: inout some RandomNumberGenerator) {
-        key = SymmetricKey(data: (0..<Self.length).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
-    }
+    /// Creates a value from bytes whose length has been checked.
+    public init(checked bytes: some Collection<UInt8>) { key = SymmetricKey(data: Array(bytes)) }
 
     /// Calls `body` with the 32 bytes, for a store of links.
     public func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
@@ -79,26 +59,19 @@ public struct LinkSecret: Sendable, SecretMaterial, Equatable {
 }
 
 /// The 16 bytes that a client chooses anew for each contact with a linked authenticator.
-public struct ContactNonce: Hashable, Sendable {
+public struct ContactNonce: RandomlyChosenBytes, Hashable, Sendable {
+    /// Length in bytes.
+    public static let length = 16
+
     /// The 16 bytes.
     public let bytes: [UInt8]
 
-    /// Creates a random nonce.
-    ///
-    /// - Parameter generator: A cryptographically secure generator.
-    public init(using generator: inout some RandomNumberGenerator) {
-        bytes = (0..<16).map { _ in .random(in: .min ... .max, using: &generator) }
-    }
-
-    /// Creates a nonce from 16 bytes; `nil` for another length.
-    public init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == 16 else { return nil }
-        self.bytes = Array(bytes)
-    }
+    /// Creates a value from bytes whose length has been checked.
+    public init(checked bytes: some Collection<UInt8>) { self.bytes = Array(bytes) }
 }
 
 /// The 64-byte key of an advert: an AES-256 key and an HMAC-SHA256 key.
-public struct EIDKey: Sendable, SecretMaterial {
+public struct EIDKey: FixedLengthBytes, Sendable, SecretMaterial {
     /// Length in bytes.
     public static let length = 64
 
@@ -110,15 +83,12 @@ public struct EIDKey: Sendable, SecretMaterial {
         self.authentication = key.part(32..<64)
     }
 
-    /// Creates a key from 64 bytes; `nil` for another length.
-    public init?(bytes: some Collection<UInt8>) {
-        guard let key = SymmetricKey(exactly: Self.length, bytes: bytes) else { return nil }
-        self.init(key: key)
-    }
+    /// Creates a value from bytes whose length has been checked.
+    public init(checked bytes: some Collection<UInt8>) { self.init(key: SymmetricKey(data: Array(bytes))) }
 }
 
 /// The handshake's 32-byte pre-shared key, which proves reception of the advert.
-public struct PSK: Sendable, SecretMaterial {
+public struct PSK: FixedLengthBytes, Sendable, SecretMaterial {
     /// Length in bytes.
     public static let length = 32
 
@@ -126,16 +96,6 @@ public struct PSK: Sendable, SecretMaterial {
 
     init(key: SymmetricKey) { self.key = key }
 
-    /// Creates a key from 32 bytes; `nil` for another length.
-    public init?(bytes: some Collection<UInt8>) {
-        guard let key = SymmetricKey(exactly: Self.length, bytes: bytes) else { return nil }
-        self.key = key
-    }
-}
-
-extension SymmetricKey {
-    fileprivate init?(exactly length: Int, bytes: some Collection<UInt8>) {
-        guard bytes.count == length else { return nil }
-        self.init(data: Array(bytes))
-    }
+    /// Creates a value from bytes whose length has been checked.
+    public init(checked bytes: some Collection<UInt8>) { key = SymmetricKey(data: Array(bytes)) }
 }

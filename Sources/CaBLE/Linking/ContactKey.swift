@@ -6,7 +6,7 @@ public import HybridPrimitives
 /// The Ed25519 key with which a phone proves that a contact ID is its own.
 ///
 /// A phone has one contact key for each link.
-public struct ContactKey: Sendable, SecretMaterial {
+public struct ContactKey: FixedLengthBytes, Sendable, SecretMaterial {
     /// Length of the stored form in bytes.
     public static let length = 32
 
@@ -18,11 +18,8 @@ public struct ContactKey: Sendable, SecretMaterial {
         self.init(seed: SymmetricKey(size: .bits256))
     }
 
-    /// Creates a key from the 32 bytes of its stored form; `nil` for another length.
-    public init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == Self.length else { return nil }
-        self.init(seed: SymmetricKey(data: Array(bytes)))
-    }
+    /// Creates a value from bytes whose length has been checked.
+    public init(checked bytes: some Collection<UInt8>) { self.init(seed: SymmetricKey(data: Array(bytes))) }
 
     private init(seed: SymmetricKey) {
         guard let key = try? Curve25519.Signing.PrivateKey(rawRepresentation: seed) else {
@@ -49,23 +46,17 @@ public struct ContactKey: Sendable, SecretMaterial {
 }
 
 /// The public part of a contact key; never logged, because it identifies the phone.
-public struct ContactPublicKey: Hashable, Sendable, SecretMaterial {
+///
+/// No signature verifies with bytes that are not a point of the curve.
+public struct ContactPublicKey: FixedLengthBytes, Hashable, Sendable, SecretMaterial {
     /// Length in bytes.
     public static let length = 32
 
     /// The 32 bytes.
     public let bytes: [UInt8]
 
-    /// Creates a key from 32 bytes; the caller has checked the length.
-    init(checked bytes: [UInt8]) { self.bytes = bytes }
-
-    /// Creates a key from 32 bytes; `nil` for another length.
-    ///
-    /// No signature verifies with bytes that are not a point of the curve.
-    public init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == Self.length else { return nil }
-        self.init(checked: Array(bytes))
-    }
+    /// Creates a value from bytes whose length has been checked.
+    public init(checked bytes: some Collection<UInt8>) { self.bytes = Array(bytes) }
 
     /// The contact ID of this key.
     public var contactID: ContactID { ContactID(of: self) }
@@ -81,21 +72,15 @@ public struct ContactPublicKey: Hashable, Sendable, SecretMaterial {
 }
 
 /// An Ed25519 signature of a ``ContactStatement``; 64 bytes.
-public struct ContactSignature: Hashable, Sendable {
+public struct ContactSignature: FixedLengthBytes, Hashable, Sendable {
     /// Length in bytes.
     public static let length = 64
 
     /// The 64 bytes.
     public let bytes: [UInt8]
 
-    /// Creates a signature from 64 bytes; the caller has checked the length.
-    init(checked bytes: [UInt8]) { self.bytes = bytes }
-
-    /// Creates a signature from 64 bytes; `nil` for another length.
-    public init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == Self.length else { return nil }
-        self.init(checked: Array(bytes))
-    }
+    /// Creates a value from bytes whose length has been checked.
+    public init(checked bytes: some Collection<UInt8>) { self.bytes = Array(bytes) }
 }
 
 /// A statement of a phone about its contact ID, valid at one relay only.
@@ -128,23 +113,13 @@ public enum ContactStatement: Hashable, Sendable {
 }
 
 /// The 32 random bytes that a relay chooses for each connection of a phone.
-public struct ListenChallenge: Hashable, Sendable {
+public struct ListenChallenge: RandomlyChosenBytes, Hashable, Sendable {
     /// Length in bytes.
     public static let length = 32
 
     /// The 32 bytes.
     public let bytes: [UInt8]
 
-    /// Creates a random challenge.
-    ///
-    /// - Parameter generator: A cryptographically secure generator.
-    public init(using generator: inout some RandomNumberGenerator) {
-        bytes = (0..<Self.length).map { _ in .random(in: .min ... .max, using: &generator) }
-    }
-
-    /// Creates a challenge from 32 bytes; `nil` for another length.
-    public init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == Self.length else { return nil }
-        self.bytes = Array(bytes)
-    }
+    /// Creates a value from bytes whose length has been checked.
+    public init(checked bytes: some Collection<UInt8>) { self.bytes = Array(bytes) }
 }

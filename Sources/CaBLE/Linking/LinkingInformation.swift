@@ -140,20 +140,13 @@ public struct LinkingError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 /// ID of one of the phone's links; 8 bytes.
-public struct LinkID: Hashable, Sendable {
+public struct LinkID: RandomlyChosenBytes, Hashable, Sendable {
+    /// Length in bytes.
+    public static let length = 8
+
     /// The 8 bytes.
     public let bytes: [UInt8]
 
-    /// Creates a random ID.
-    ///
-    /// - Parameter generator: A cryptographically secure generator.
-    public init(using generator: inout some RandomNumberGenerator) {
-        bytes = (0..<8).map { _ in .random(in: .min ... .max, using: &generator) }
-    }
-
-    /// Creates an ID from 8 bytes; `nil` for another length.
-    public init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == 8 else { return nil }
-        self.bytes = Array(bytes)
-    }
+    /// Creates a value from bytes whose length has been checked.
+    public init(checked bytes: some Collection<UInt8>) { self.bytes = Array(bytes) }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridCBOR
+internal import HybridPrimitives
 
 /// A message between a relay and a phone that waits for wake-ups.
 ///

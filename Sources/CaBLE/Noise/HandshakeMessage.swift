@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import HybridPrimitives
+
 /// One of the two handshake messages: an ephemeral key (65 bytes, uncompressed) and a tag (16 bytes).
-public struct HandshakeMessage: Hashable, Sendable {
+public struct HandshakeMessage: FixedLengthBytes, Hashable, Sendable {
     /// Length in bytes.
     public static let length = 81
     static let pointLength = 65
@@ -11,11 +13,8 @@ public struct HandshakeMessage: Hashable, Sendable {
 
     init(point: [UInt8], tag: [UInt8]) { self.bytes = point + tag }
 
-    /// Creates a message from 81 bytes; `nil` for another length.
-    public init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == Self.length else { return nil }
-        self.bytes = Array(bytes)
-    }
+    /// Creates a value from bytes whose length has been checked.
+    public init(checked bytes: some Collection<UInt8>) { self.bytes = Array(bytes) }
 
     var point: [UInt8] { Array(bytes[..<Self.pointLength]) }
     var tag: [UInt8] { Array(bytes[Self.pointLength...]) }
@@ -39,15 +38,13 @@ public struct HandshakeError: Error, Hashable, Sendable, CustomStringConvertible
 }
 
 /// The handshake hash, shared by both ends and unique to their session; 32 bytes, not secret.
-public struct HandshakeHash: Hashable, Sendable {
+public struct HandshakeHash: FixedLengthBytes, Hashable, Sendable {
+    /// Length in bytes.
+    public static let length = 32
+
     /// The 32 bytes.
     public let bytes: [UInt8]
 
-    init(digest: [UInt8]) { self.bytes = digest }
-
-    /// Creates a hash from 32 bytes; `nil` for another length.
-    public init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == 32 else { return nil }
-        self.bytes = Array(bytes)
-    }
+    /// Creates a value from bytes whose length has been checked.
+    public init(checked bytes: some Collection<UInt8>) { self.bytes = Array(bytes) }
 }

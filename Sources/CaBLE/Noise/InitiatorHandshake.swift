@@ -61,7 +61,7 @@ public struct InitiatorHandshake: ~Copyable, Sendable {
         return ChannelKeys(
             sending: keys.initiatorToResponder,
             receiving: keys.responderToInitiator,
-            handshakeHash: HandshakeHash(digest: state.hash)
+            handshakeHash: HandshakeHash(checked: state.hash)
         )
     }
 }

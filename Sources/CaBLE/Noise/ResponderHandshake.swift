@@ -54,7 +54,7 @@ public struct ResponderHandshake: ~Copyable, Sendable {
             keys: ChannelKeys(
                 sending: keys.responderToInitiator,
                 receiving: keys.initiatorToResponder,
-                handshakeHash: HandshakeHash(digest: state.hash)
+                handshakeHash: HandshakeHash(checked: state.hash)
             )
         )
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HybridPrimitives
+public import HybridPrimitives
 
 /// Three bytes that identify the relay instance of a tunnel; not secret, and not unique for each tunnel.
 ///
 /// The relay sends the routing ID to the authenticator in the header `X-caBLE-Routing-ID`. The authenticator includes
 /// it in its encrypted advert, and the client includes it in the path of its request.
-public struct RoutingID: Hashable, Sendable {
+public struct RoutingID: FixedLengthBytes, Hashable, Sendable {
     /// Length in bytes.
     public static let length = 3
 
@@ -18,15 +18,9 @@ public struct RoutingID: Hashable, Sendable {
         [UInt8(truncatingIfNeeded: word >> 16), UInt8(truncatingIfNeeded: word >> 8), UInt8(truncatingIfNeeded: word)]
     }
 
-    /// Creates an ID from 3 bytes; the caller has checked the length.
-    init(checked bytes: some Collection<UInt8>) {
+    /// Creates a value from bytes whose length has been checked.
+    public init(checked bytes: some Collection<UInt8>) {
         word = bytes.reduce(0) { $0 << 8 | UInt32($1) }
-    }
-
-    /// Creates an ID from 3 bytes; `nil` for another length.
-    public init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == Self.length else { return nil }
-        self.init(checked: bytes)
     }
 
     /// Creates an ID from 6 hexadecimal digits in either case; `nil` for any other text.

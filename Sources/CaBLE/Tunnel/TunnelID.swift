@@ -7,7 +7,7 @@ public import HybridPrimitives
 /// The ID allows joining the tunnel, so it never appears in logs or errors.
 ///
 /// Source: CTAP 2.2 §11.5.1 (hybrid transports), key purpose 2.
-public struct TunnelID: Hashable, Sendable, SecretMaterial {
+public struct TunnelID: RandomlyChosenBytes, Hashable, Sendable, SecretMaterial {
     /// Length in bytes.
     public static let length = 16
 
@@ -19,17 +19,11 @@ public struct TunnelID: Hashable, Sendable, SecretMaterial {
         (0..<Self.length).map { UInt8(truncatingIfNeeded: words[$0 / 8] >> (56 - UInt64($0 % 8) * 8)) }
     }
 
-    /// Creates an ID from 16 bytes; the caller has checked the length.
-    init(checked bytes: some Collection<UInt8>) {
+    /// Creates a value from bytes whose length has been checked.
+    public init(checked bytes: some Collection<UInt8>) {
         var words = SIMD2<UInt64>()
         for (index, byte) in bytes.enumerated() { words[index / 8] = words[index / 8] << 8 | UInt64(byte) }
         self.words = words
-    }
-
-    /// Creates an ID from 16 bytes; `nil` for another length.
-    public init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == Self.length else { return nil }
-        self.init(checked: bytes)
     }
 
     /// Creates an ID from 32 hexadecimal digits; `nil` for any other text.

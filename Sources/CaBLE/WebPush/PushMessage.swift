@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridCBOR
+internal import HybridPrimitives
 
 /// The content of a message that a relay sends to a phone through a push server.
 ///

@@ -64,25 +64,15 @@ public struct PushSubscription: Hashable, Sendable, SecretMaterial {
 }
 
 /// The 32 random bytes that a relay pushes to an endpoint, so that the phone can prove that the endpoint is its own.
-public struct PushNonce: Hashable, Sendable, SecretMaterial {
+public struct PushNonce: RandomlyChosenBytes, Hashable, Sendable, SecretMaterial {
     /// Length in bytes.
     public static let length = 32
 
     /// The 32 bytes.
     public let bytes: [UInt8]
 
-    /// Creates a random nonce.
-    ///
-    /// - Parameter generator: A cryptographically secure generator.
-    public init(using generator: inout some RandomNumberGenerator) {
-        bytes = (0..<Self.length).map { _ in .random(in: .min ... .max, using: &generator) }
-    }
-
-    /// Creates a nonce from 32 bytes; `nil` for another length.
-    public init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == Self.length else { return nil }
-        self.bytes = Array(bytes)
-    }
+    /// Creates a value from bytes whose length has been checked.
+    public init(checked bytes: some Collection<UInt8>) { self.bytes = Array(bytes) }
 
     /// Returns true if the bytes are equal; the comparison takes constant time.
     public func matches(_ other: PushNonce) -> Bool { ConstantTime.equal(bytes, other.bytes) }

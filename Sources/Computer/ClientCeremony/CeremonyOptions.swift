@@ -8,27 +8,17 @@ package import HybridNetwork
 /// The options of commands that perform ceremonies with a phone.
 package struct CeremonyOptions: ParsableArguments {
     /// The certificates that are trusted in addition.
-    @Option(help: ArgumentHelp("\(CeremonySettings.cacert.help)", valueName: "file"))
-    package var cacert: String?
+    @Option(CeremonySettings.cacert) package var cacert: String?
 
     /// The overrides of addresses, and the adapter.
     @OptionGroup
     package var network: NetworkOptions<AdapterName>
 
     /// True to offer a connection over Bluetooth; `nil` for the setting.
-    @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: CeremonySettings.bleChannel.help))
-    package var bleChannel: Bool?
+    @Flag(CeremonySettings.bleChannel) package var bleChannel: Bool?
 
     /// Creates options without values.
     package init() {}
-
-    /// The flags of settings.
-    package var flags: GivenFlags {
-        var given = GivenFlags()
-        given.set(CeremonySettings.cacert, cacert)
-        given.set(CeremonySettings.bleChannel, bleChannel)
-        return given
-    }
 
     /// Returns the network configuration.
     ///

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import ArgumentParser
 package import HybridCommandSupport
 package import HybridProgram
 
@@ -7,7 +8,7 @@ package import HybridProgram
 package enum CeremonySettings {
     package static let cacert = Setting(
         "cacert",
-        .path,
+        .path("file"),
         help: "Trust these certificates (PEM) instead of the system's."
     )
     package static let bleChannel = Setting(
@@ -23,14 +24,15 @@ package enum CeremonySettings {
     ///
     /// - Parameters:
     ///   - resolver: The settings of the program.
-    ///   - flags: The given flags.
+    ///   - arguments: A parsed command or its options; `nil` for no flags.
     ///   - name: The name of the file in the user's configuration folder.
     /// - Throws: ``CommandFailure`` if a setting is unusable.
     package static func resolve(
         _ resolver: ConfigurationResolver,
-        _ flags: GivenFlags,
+        _ arguments: (any ParsableArguments)?,
         file name: String
     ) throws(CommandFailure) -> Configuration {
+        let flags = arguments.map { GivenFlags(in: $0, of: resolver) } ?? GivenFlags()
         let environment = ProcessEnvironment.variables
         var file: ConfigurationFile?
         if let path = ConfigurationFile.defaultPath(name, environment) {

@@ -25,29 +25,16 @@ struct AuthDoctor: AsyncParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("\(AuthSettings.vault.help)", valueName: "dir"))
-    var vault: String?
-
-    @Option(help: ArgumentHelp("\(AuthSettings.tunnelDomain.help)", valueName: "id|host"))
-    var tunnelDomain: String?
-
-    @Option(help: ArgumentHelp("\(AuthSettings.pinentry.help)", valueName: "program"))
-    var pinentry: String?
-
-    @Option(help: ArgumentHelp("\(AuthSettings.tunnelTokenFile.help)", valueName: "file"))
-    var tunnelTokenFile: String?
+    @Option(AuthSettings.vault) var vault: String?
+    @Option(AuthSettings.tunnelDomain) var tunnelDomain: String?
+    @Option(AuthSettings.pinentry) var pinentry: String?
+    @Option(AuthSettings.tunnelTokenFile) var tunnelTokenFile: String?
 
     @OptionGroup
     var options: DoctorOptions
 
     func run() async throws {
-        var flags = GivenFlags()
-        flags.set(AuthSettings.vault, vault)
-        flags.set(AuthSettings.tunnelDomain, tunnelDomain)
-        flags.set(AuthSettings.pinentry, pinentry)
-        flags.set(AuthSettings.tunnelTokenFile, tunnelTokenFile)
-        flags.set(AuthSettings.cacert, options.cacert)
-        let settings = try AuthSettings.resolve(flags)
+        let settings = try AuthSettings.resolve(self)
         let domain = try AuthSettings.domain(settings)
         let location = try VaultLocation(
             path: try settings.value(AuthSettings.vault),

@@ -93,10 +93,7 @@ struct LinkedComputerChecks: Sendable {
 
     /// Returns the active state of the service, such as `active` or `inactive`.
     private static func state(on address: BusAddress) async throws(BusError) -> String {
-        let connection = try await BusConnection.connect(to: address)
-        return try await withCleanup {
-            await connection.close()
-        } of: { () throws(BusError) in
+        try await BusConnection.with(address) { connection throws(BusError) in
             let reply = try await connection.call(
                 manager.name,
                 manager.path,

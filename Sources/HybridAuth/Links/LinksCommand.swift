@@ -143,7 +143,7 @@ struct LinksForget: AsyncParsableCommand {
     var which: String
 
     func run() async throws {
-        let settings = try AuthSettings.resolve(relay.flags)
+        let settings = try AuthSettings.resolve(relay)
         let network = try relay.configuration(settings)
         let (store, record) = try output.find(which)
         // First, so that the link is dead even if the relay is unreachable or the command is interrupted.

@@ -26,20 +26,11 @@ struct ListenCommand: AsyncParsableCommand {
     @OptionGroup
     var relay: LinkRelayOptions
 
-    @Option(help: ArgumentHelp("\(AuthSettings.vault.help)", valueName: "dir"))
-    var vault: String?
-
-    @Option(help: ArgumentHelp("\(AuthSettings.pinentry.help)", valueName: "program"))
-    var pinentry: String?
-
-    @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: AuthSettings.localServices.help))
-    var localServices: Bool?
-
-    @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: AuthSettings.push.help))
-    var push: Bool?
-
-    @Option(help: ArgumentHelp("\(AuthSettings.pushDistributor.help)", valueName: "name"))
-    var pushDistributor: String?
+    @Option(AuthSettings.vault) var vault: String?
+    @Option(AuthSettings.pinentry) var pinentry: String?
+    @Flag(AuthSettings.localServices) var localServices: Bool?
+    @Flag(AuthSettings.push) var push: Bool?
+    @Option(AuthSettings.pushDistributor) var pushDistributor: String?
 
     @Option(help: ArgumentHelp("The relay that prepares push messages for new links.", valueName: "id|host"))
     var tunnelDomain: String?
@@ -57,14 +48,7 @@ struct ListenCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        var flags = relay.flags
-        flags.set(AuthSettings.push, push)
-        flags.set(AuthSettings.pushDistributor, pushDistributor)
-        flags.set(AuthSettings.tunnelDomain, tunnelDomain)
-        flags.set(AuthSettings.vault, vault)
-        flags.set(AuthSettings.pinentry, pinentry)
-        flags.set(AuthSettings.localServices, localServices)
-        let settings = try AuthSettings.resolve(flags)
+        let settings = try AuthSettings.resolve(self)
         let runner = try ListenRunner(relay, idleTime: .seconds(idleTimeout), settings)
         let ending = await withTerminationSignals { try await runner.run() }
         switch ending.signal {
@@ -81,19 +65,8 @@ struct LinkRelayOptions: ParsableArguments {
     @OptionGroup
     var network: NetworkOptions<AdapterName>
 
-    @Option(help: ArgumentHelp("\(AuthSettings.tunnelTokenFile.help)", valueName: "file"))
-    var tunnelTokenFile: String?
-
-    @Option(help: ArgumentHelp("\(AuthSettings.cacert.help)", valueName: "file"))
-    var cacert: String?
-
-    /// The flags that were given.
-    var flags: GivenFlags {
-        var flags = GivenFlags()
-        flags.set(AuthSettings.tunnelTokenFile, tunnelTokenFile)
-        flags.set(AuthSettings.cacert, cacert)
-        return flags
-    }
+    @Option(AuthSettings.tunnelTokenFile) var tunnelTokenFile: String?
+    @Option(AuthSettings.cacert) var cacert: String?
 
     /// Returns the network settings for all relays.
     func configuration(_ settings: Configuration) throws -> NetworkConfiguration {

@@ -17,8 +17,7 @@ struct SitePageOptions: ParsableArguments {
     )
     var manage = false
 
-    @Option(help: ArgumentHelp("\(AuthSettings.cacert.help)", valueName: "file"))
-    var cacert: String?
+    @Option(AuthSettings.cacert) var cacert: String?
 
     @Option(
         help: ArgumentHelp("Connect elsewhere, as curl does.", valueName: "host:port:host2:port2"),
@@ -39,11 +38,9 @@ struct SitePageOptions: ParsableArguments {
         guard site.kind == .domain else {
             throw CommandFailure("\(SafeText(quoting: site.text)) is not a website, so it has no page", status: .usage)
         }
-        var flags = GivenFlags()
-        flags.set(AuthSettings.cacert, cacert)
         let network = NetworkConfiguration(
             connectTo: connectTo,
-            trustedCertificates: try AuthSettings.resolve(flags).value(AuthSettings.cacert),
+            trustedCertificates: try AuthSettings.resolve(self).value(AuthSettings.cacert),
             proxies: ProxySettings(environment: ProcessEnvironment.variables)
         )
         do {

@@ -20,32 +20,18 @@ struct ScanCommand: AsyncParsableCommand {
     @OptionGroup(title: "Where the code is")
     var inputs: ScanInputOptions
 
-    @Option(help: help(AuthSettings.vault, "dir"))
-    var vault: String?
-
-    @Option(help: help(AuthSettings.tunnelDomain, "id|host"))
-    var tunnelDomain: String?
-
-    @Option(help: help(AuthSettings.pinentry, "program"))
-    var pinentry: String?
-
-    @Option(help: help(AuthSettings.tunnelTokenFile, "file"))
-    var tunnelTokenFile: String?
-
-    @Option(help: help(AuthSettings.cacert, "file"))
-    var cacert: String?
+    @Option(AuthSettings.vault) var vault: String?
+    @Option(AuthSettings.tunnelDomain) var tunnelDomain: String?
+    @Option(AuthSettings.pinentry) var pinentry: String?
+    @Option(AuthSettings.tunnelTokenFile) var tunnelTokenFile: String?
+    @Option(AuthSettings.cacert) var cacert: String?
 
     @OptionGroup
     var network: NetworkOptions<AdapterName>
 
-    @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: AuthSettings.bleChannel.help))
-    var bleChannel: Bool?
-
-    @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: AuthSettings.localServices.help))
-    var localServices: Bool?
-
-    @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: AuthSettings.askToLink.help))
-    var askToLink: Bool?
+    @Flag(AuthSettings.bleChannel) var bleChannel: Bool?
+    @Flag(AuthSettings.localServices) var localServices: Bool?
+    @Flag(AuthSettings.askToLink) var askToLink: Bool?
 
     @Option(
         help: ArgumentHelp(
@@ -55,8 +41,7 @@ struct ScanCommand: AsyncParsableCommand {
     )
     var linkAs: String?
 
-    @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: AuthSettings.push.help))
-    var push: Bool?
+    @Flag(AuthSettings.push) var push: Bool?
 
     @Flag(help: "Report progress as JSON on standard error, one object per line.")
     var json = false
@@ -74,7 +59,7 @@ struct ScanCommand: AsyncParsableCommand {
         var pinentry = pinentry
         let failure: CommandFailure
         do {
-            let settings = try AuthSettings.resolve(flags)
+            let settings = try AuthSettings.resolve(self)
             pinentry = try settings.value(AuthSettings.pinentry)
             try await ScanRunner(self, settings, progress).scan()
             progress.report.end(ProgressState("done", "done"))
@@ -90,23 +75,5 @@ struct ScanCommand: AsyncParsableCommand {
         }
         progress.report.end(failure)
         throw ExitCode(failure.status.rawValue)
-    }
-
-    private var flags: GivenFlags {
-        var flags = GivenFlags()
-        flags.set(AuthSettings.tunnelDomain, tunnelDomain)
-        flags.set(AuthSettings.vault, vault)
-        flags.set(AuthSettings.pinentry, pinentry)
-        flags.set(AuthSettings.tunnelTokenFile, tunnelTokenFile)
-        flags.set(AuthSettings.cacert, cacert)
-        flags.set(AuthSettings.bleChannel, bleChannel)
-        flags.set(AuthSettings.localServices, localServices)
-        flags.set(AuthSettings.askToLink, askToLink)
-        flags.set(AuthSettings.push, push)
-        return flags
-    }
-
-    private static func help<Value>(_ setting: Setting<Value>, _ valueName: String) -> ArgumentHelp {
-        ArgumentHelp("\(setting.help)", valueName: valueName)
     }
 }

@@ -21,13 +21,10 @@ struct VaultAgentCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The socket to create, without a service manager.", valueName: "path"))
     var socket: String?
 
-    @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: AuthSettings.fingerAfterSuspend.help))
-    var fingerAfterSuspend: Bool?
+    @Flag(AuthSettings.fingerAfterSuspend) var fingerAfterSuspend: Bool?
 
     func run() async throws {
-        var flags = GivenFlags()
-        flags.set(AuthSettings.fingerAfterSuspend, fingerAfterSuspend)
-        let survivesSuspend = try AuthSettings.resolve(flags).value(AuthSettings.fingerAfterSuspend)
+        let survivesSuspend = try AuthSettings.resolve(self).value(AuthSettings.fingerAfterSuspend)
         let socket = try listeningSocket()
         defer { socket.remove() }
         let agent = VaultAgent(survivesSuspend: survivesSuspend, report: report)

@@ -26,14 +26,11 @@ struct VaultCommand: AsyncParsableCommand {
 
 /// Option for the location of the vault.
 struct VaultLocationOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("\(AuthSettings.vault.help)", valueName: "dir"))
-    var vault: String?
+    @Option(AuthSettings.vault) var vault: String?
 
     /// Returns the location from the flag, the environment, `auth.env`, or the default.
     func location() throws -> VaultLocation {
-        var flags = GivenFlags()
-        flags.set(AuthSettings.vault, vault)
-        let settings = try AuthSettings.resolve(flags)
+        let settings = try AuthSettings.resolve(self)
         let tpm = try settings.value(AuthSettings.tpm)
         return try VaultLocation(path: try settings.value(AuthSettings.vault), tpm: tpm)
     }
@@ -66,9 +63,7 @@ struct VaultOptions: ParsableArguments {
     var pinentry: String?
 
     func prompts() throws -> VaultPrompts {
-        var flags = GivenFlags()
-        flags.set(AuthSettings.pinentry, pinentry)
-        return try VaultPrompts(program: try AuthSettings.resolve(flags).value(AuthSettings.pinentry))
+        try VaultPrompts(program: try AuthSettings.resolve(self).value(AuthSettings.pinentry))
     }
 
     /// Unlocks the vault with its PIN, runs `body`, and locks the vault again; a signal ends the prompts.

@@ -37,11 +37,9 @@ struct ClientDoctor: AsyncParsableCommand {
     var options: DoctorOptions
 
     func run() async throws {
-        var flags = GivenFlags()
-        flags.set(CeremonySettings.cacert, options.cacert)
         let network = NetworkConfiguration(
             connectTo: options.network.connectTo,
-            trustedCertificates: try ClientSettings.resolve(flags).value(CeremonySettings.cacert),
+            trustedCertificates: try ClientSettings.resolve(options).value(CeremonySettings.cacert),
             proxies: ProxySettings(environment: ProcessEnvironment.variables)
         )
         try await options.run { run in

@@ -74,7 +74,7 @@ struct Present: AsyncParsableCommand {
     }
 
     private func credential(_ report: ProgressReport) async throws -> (json: [UInt8], run: ClientRun) {
-        let settings = try ClientSettings.resolve(options.flags)
+        let settings = try ClientSettings.resolve(options)
         try settings.checkCertificates(CeremonySettings.cacert, with: TrustAnchors.check)
         let request = try credentialRequest()
         reportRequest(request, report)

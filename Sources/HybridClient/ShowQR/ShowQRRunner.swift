@@ -26,7 +26,7 @@ struct ShowQRRunner: Sendable {
     /// All of these can fail before a code is shown. The radio is not used; the network is used only for the page's
     /// loopback address, and for the related origins of a relying party ID of another domain.
     init(_ flags: ShowQR, _ report: ProgressReport) async throws {
-        let settings = try ClientSettings.resolve(flags.options.flags)
+        let settings = try ClientSettings.resolve(flags.options)
         try settings.checkCertificates(CeremonySettings.cacert, with: TrustAnchors.check)
         let network = try flags.options.networkConfiguration(settings)
         ceremony = try await flags.ceremony(network)

@@ -6,6 +6,7 @@ internal import HybridBLEAdvert
 internal import HybridCTAP
 internal import HybridCaBLE
 internal import HybridDataChannel
+internal import HybridPrimitives
 internal import HybridSession
 
 /// An error that ends a ceremony with the outcome that the script requires.

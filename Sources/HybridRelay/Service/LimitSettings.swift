@@ -109,14 +109,11 @@ enum LimitSettings {
     static let pingInterval = seconds("ping-interval", "25", "Time without received data before an end is pinged.")
     static let pingMisses = limit("ping-misses", .number(0...100), "2", "Number of unanswered pings that end a tunnel.")
 
-    static let all: [AnySetting] = [
-        AnySetting(maxMessage), AnySetting(maxEarly), AnySetting(maxTunnelBytes), AnySetting(waitingTimeout),
-        AnySetting(idleTimeout), AnySetting(maxLifetime), AnySetting(waitingPerTunnel), AnySetting(maxTunnels),
-        AnySetting(maxConnections), AnySetting(maxBuffered), AnySetting(headTimeout), AnySetting(maxHead),
-        AnySetting(sourceOpen), AnySetting(sourceConnectionsPerMinute), AnySetting(sourceNewPerMinute),
-        AnySetting(sourceListeners), AnySetting(sourceNetworkFactor), AnySetting(maxListeners),
-        AnySetting(maxHeldContacts), AnySetting(listenerLifetime), AnySetting(pushHostPerMinute),
-        AnySetting(pingInterval), AnySetting(pingMisses),
+    static let all: [any AnySetting] = [
+        maxMessage, maxEarly, maxTunnelBytes, waitingTimeout, idleTimeout, maxLifetime, waitingPerTunnel, maxTunnels,
+        maxConnections, maxBuffered, headTimeout, maxHead, sourceOpen, sourceConnectionsPerMinute,
+        sourceNewPerMinute, sourceListeners, sourceNetworkFactor, maxListeners, maxHeldContacts, listenerLifetime,
+        pushHostPerMinute, pingInterval, pingMisses,
     ]
 
     /// Returns the limits of a configuration.

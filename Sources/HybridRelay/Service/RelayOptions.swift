@@ -16,50 +16,50 @@ struct RelayOptions: ParsableArguments {
     )
     var config: String?
 
-    @Option(help: help(RelaySettings.listen, "host:port")) var listen: [String] = []
-    @Option(help: help(RelaySettings.tlsCert, "file")) var tlsCert: String?
-    @Option(help: help(RelaySettings.tlsKey, "file")) var tlsKey: String?
-    @Flag(help: help(RelaySettings.plaintext)) var plaintext = false
-    @Flag(help: help(RelaySettings.insecurePublicPlaintext)) var insecurePublicPlaintext = false
-    @Option(help: help(RelaySettings.proxyProtocolFrom, "block")) var proxyProtocolFrom: [String] = []
-    @Option(help: help(RelaySettings.adminListen, "host:port")) var adminListen: String?
-    @Option(help: help(RelaySettings.node, "number")) var node: String?
-    @Flag(help: help(RelaySettings.cluster)) var cluster = false
-    @Option(help: help(RelaySettings.newTokenFile, "file")) var newTokenFile: String?
-    @Option(help: help(RelaySettings.contactHost, "host")) var contactHost: String?
-    @Option(help: help(RelaySettings.pushKeyFile, "file")) var pushKeyFile: String?
-    @Option(help: help(RelaySettings.pushSubject, "url")) var pushSubject: String?
-    @Option(help: help(RelaySettings.pushAllow, "host[:port]")) var pushAllow: [String] = []
-    @Option(help: help(RelaySettings.pushCacert, "file")) var pushCacert: String?
-    @Flag(help: help(RelaySettings.checkOrigin)) var checkOrigin = false
-    @Option(help: help(RelaySettings.drainGrace, "s")) var drainGrace: String?
-    @Option(help: help(RelaySettings.eventLoops, "n")) var eventLoops: String?
-    @Option(help: help(RelaySettings.logFormat, "console|json")) var logFormat: String?
-    @Option(help: help(RelaySettings.logLevel, "level")) var logLevel: String?
+    @Option(RelaySettings.listen) var listen: [String] = []
+    @Option(RelaySettings.tlsCert) var tlsCert: String?
+    @Option(RelaySettings.tlsKey) var tlsKey: String?
+    @Flag(RelaySettings.plaintext) var plaintext = false
+    @Flag(RelaySettings.insecurePublicPlaintext) var insecurePublicPlaintext = false
+    @Option(RelaySettings.proxyProtocolFrom) var proxyProtocolFrom: [String] = []
+    @Option(RelaySettings.adminListen) var adminListen: String?
+    @Option(RelaySettings.node) var node: String?
+    @Flag(RelaySettings.cluster) var cluster = false
+    @Option(RelaySettings.newTokenFile) var newTokenFile: String?
+    @Option(RelaySettings.contactHost) var contactHost: String?
+    @Option(RelaySettings.pushKeyFile) var pushKeyFile: String?
+    @Option(RelaySettings.pushSubject) var pushSubject: String?
+    @Option(RelaySettings.pushAllow) var pushAllow: [String] = []
+    @Option(RelaySettings.pushCacert) var pushCacert: String?
+    @Flag(RelaySettings.checkOrigin) var checkOrigin = false
+    @Option(RelaySettings.drainGrace) var drainGrace: String?
+    @Option(RelaySettings.eventLoops) var eventLoops: String?
+    @Option(RelaySettings.logFormat) var logFormat: String?
+    @Option(RelaySettings.logLevel) var logLevel: String?
 
-    @Option(help: help(LimitSettings.maxMessage, "bytes")) var maxMessage: String?
-    @Option(help: help(LimitSettings.maxEarly, "bytes")) var maxEarly: String?
-    @Option(help: help(LimitSettings.maxTunnelBytes, "bytes")) var maxTunnelBytes: String?
-    @Option(help: help(LimitSettings.waitingTimeout, "s")) var waitingTimeout: String?
-    @Option(help: help(LimitSettings.idleTimeout, "s")) var idleTimeout: String?
-    @Option(help: help(LimitSettings.maxLifetime, "s")) var maxLifetime: String?
-    @Option(help: help(LimitSettings.waitingPerTunnel, "n")) var waitingPerTunnel: String?
-    @Option(help: help(LimitSettings.maxTunnels, "n")) var maxTunnels: String?
-    @Option(help: help(LimitSettings.maxConnections, "n")) var maxConnections: String?
-    @Option(help: help(LimitSettings.maxBuffered, "bytes")) var maxBuffered: String?
-    @Option(help: help(LimitSettings.headTimeout, "s")) var headTimeout: String?
-    @Option(help: help(LimitSettings.maxHead, "bytes")) var maxHead: String?
-    @Option(help: help(LimitSettings.sourceOpen, "n")) var sourceOpen: String?
-    @Option(help: help(LimitSettings.sourceConnectionsPerMinute, "n")) var sourceConnectionsPerMinute: String?
-    @Option(help: help(LimitSettings.sourceNewPerMinute, "n")) var sourceNewPerMinute: String?
-    @Option(help: help(LimitSettings.sourceListeners, "n")) var sourceListeners: String?
-    @Option(help: help(LimitSettings.sourceNetworkFactor, "n")) var sourceNetworkFactor: String?
-    @Option(help: help(LimitSettings.maxListeners, "n")) var maxListeners: String?
-    @Option(help: help(LimitSettings.maxHeldContacts, "n")) var maxHeldContacts: String?
-    @Option(help: help(LimitSettings.listenerLifetime, "s")) var listenerLifetime: String?
-    @Option(help: help(LimitSettings.pushHostPerMinute, "n")) var pushHostPerMinute: String?
-    @Option(help: help(LimitSettings.pingInterval, "s")) var pingInterval: String?
-    @Option(help: help(LimitSettings.pingMisses, "n")) var pingMisses: String?
+    @Option(LimitSettings.maxMessage) var maxMessage: String?
+    @Option(LimitSettings.maxEarly) var maxEarly: String?
+    @Option(LimitSettings.maxTunnelBytes) var maxTunnelBytes: String?
+    @Option(LimitSettings.waitingTimeout) var waitingTimeout: String?
+    @Option(LimitSettings.idleTimeout) var idleTimeout: String?
+    @Option(LimitSettings.maxLifetime) var maxLifetime: String?
+    @Option(LimitSettings.waitingPerTunnel) var waitingPerTunnel: String?
+    @Option(LimitSettings.maxTunnels) var maxTunnels: String?
+    @Option(LimitSettings.maxConnections) var maxConnections: String?
+    @Option(LimitSettings.maxBuffered) var maxBuffered: String?
+    @Option(LimitSettings.headTimeout) var headTimeout: String?
+    @Option(LimitSettings.maxHead) var maxHead: String?
+    @Option(LimitSettings.sourceOpen) var sourceOpen: String?
+    @Option(LimitSettings.sourceConnectionsPerMinute) var sourceConnectionsPerMinute: String?
+    @Option(LimitSettings.sourceNewPerMinute) var sourceNewPerMinute: String?
+    @Option(LimitSettings.sourceListeners) var sourceListeners: String?
+    @Option(LimitSettings.sourceNetworkFactor) var sourceNetworkFactor: String?
+    @Option(LimitSettings.maxListeners) var maxListeners: String?
+    @Option(LimitSettings.maxHeldContacts) var maxHeldContacts: String?
+    @Option(LimitSettings.listenerLifetime) var listenerLifetime: String?
+    @Option(LimitSettings.pushHostPerMinute) var pushHostPerMinute: String?
+    @Option(LimitSettings.pingInterval) var pingInterval: String?
+    @Option(LimitSettings.pingMisses) var pingMisses: String?
 
     /// The configuration file, which may be missing.
     var configurationFile: String { config ?? RelaySettings.defaultFile }
@@ -67,58 +67,10 @@ struct RelayOptions: ParsableArguments {
     /// Resolves the settings: flags, then variables, then the file, then defaults.
     func resolved() throws(CommandFailure) -> Configuration {
         try RelaySettings.resolver.resolve(
-            flags: flags,
+            flags: GivenFlags(in: self, of: RelaySettings.resolver),
             environment: ProcessEnvironment.variables,
             file: try ConfigurationFile.read(named: config, orElse: RelaySettings.defaultFile)
         )
-    }
-
-    private var flags: GivenFlags {
-        var flags = GivenFlags()
-        flags.set(RelaySettings.listen, listen)
-        flags.set(RelaySettings.tlsCert, tlsCert)
-        flags.set(RelaySettings.tlsKey, tlsKey)
-        flags.set(RelaySettings.plaintext, given: plaintext)
-        flags.set(RelaySettings.insecurePublicPlaintext, given: insecurePublicPlaintext)
-        flags.set(RelaySettings.proxyProtocolFrom, proxyProtocolFrom)
-        flags.set(RelaySettings.adminListen, adminListen)
-        flags.set(RelaySettings.node, node)
-        flags.set(RelaySettings.cluster, given: cluster)
-        flags.set(RelaySettings.newTokenFile, newTokenFile)
-        flags.set(RelaySettings.contactHost, contactHost)
-        flags.set(RelaySettings.pushKeyFile, pushKeyFile)
-        flags.set(RelaySettings.pushSubject, pushSubject)
-        flags.set(RelaySettings.pushAllow, pushAllow)
-        flags.set(RelaySettings.pushCacert, pushCacert)
-        flags.set(RelaySettings.checkOrigin, given: checkOrigin)
-        flags.set(RelaySettings.drainGrace, drainGrace)
-        flags.set(RelaySettings.eventLoops, eventLoops)
-        flags.set(RelaySettings.logFormat, logFormat)
-        flags.set(RelaySettings.logLevel, logLevel)
-        flags.set(LimitSettings.maxMessage, maxMessage)
-        flags.set(LimitSettings.maxEarly, maxEarly)
-        flags.set(LimitSettings.maxTunnelBytes, maxTunnelBytes)
-        flags.set(LimitSettings.waitingTimeout, waitingTimeout)
-        flags.set(LimitSettings.idleTimeout, idleTimeout)
-        flags.set(LimitSettings.maxLifetime, maxLifetime)
-        flags.set(LimitSettings.waitingPerTunnel, waitingPerTunnel)
-        flags.set(LimitSettings.maxTunnels, maxTunnels)
-        flags.set(LimitSettings.maxConnections, maxConnections)
-        flags.set(LimitSettings.maxBuffered, maxBuffered)
-        flags.set(LimitSettings.headTimeout, headTimeout)
-        flags.set(LimitSettings.maxHead, maxHead)
-        flags.set(LimitSettings.sourceOpen, sourceOpen)
-        flags.set(LimitSettings.sourceConnectionsPerMinute, sourceConnectionsPerMinute)
-        flags.set(LimitSettings.sourceNewPerMinute, sourceNewPerMinute)
-        flags.set(LimitSettings.sourceListeners, sourceListeners)
-        flags.set(LimitSettings.sourceNetworkFactor, sourceNetworkFactor)
-        flags.set(LimitSettings.maxListeners, maxListeners)
-        flags.set(LimitSettings.maxHeldContacts, maxHeldContacts)
-        flags.set(LimitSettings.listenerLifetime, listenerLifetime)
-        flags.set(LimitSettings.pushHostPerMinute, pushHostPerMinute)
-        flags.set(LimitSettings.pingInterval, pingInterval)
-        flags.set(LimitSettings.pingMisses, pingMisses)
-        return flags
     }
 }
 
@@ -142,9 +94,4 @@ extension RelayOptions: CheckedSettings {
         _ = try PushPlan.gateway(configuration)
         return configuration
     }
-}
-
-private func help<Value>(_ setting: Setting<Value>, _ valueName: String? = nil) -> ArgumentHelp {
-    // The default of a flag without a value is obvious.
-    ArgumentHelp(valueName == nil ? setting.declaration.help : setting.help, valueName: valueName)
 }

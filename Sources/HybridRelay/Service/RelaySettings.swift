@@ -18,15 +18,15 @@ enum RelaySettings {
 
     static let listen = Setting(
         list: "listen",
-        SettingParser(expected: "HOST:PORT", parse: HostPort.init(listening:)),
+        SettingParser(expected: "HOST:PORT", placeholder: "host:port", parse: HostPort.init(listening:)),
         help: "Address to listen on, HOST:PORT; can be repeated. Not needed with systemd socket activation."
     )
     static let tlsCert = Setting(
         "tls-cert",
-        .path,
+        .path("file"),
         help: "Certificate chain in PEM, the relay's own certificate first."
     )
-    static let tlsKey = Setting("tls-key", .path, help: "Private key in PEM, not encrypted.")
+    static let tlsKey = Setting("tls-key", .path("file"), help: "Private key in PEM, not encrypted.")
     static let plaintext = flag("plaintext", "Use no TLS: on loopback addresses, or behind a load balancer.")
     static let insecurePublicPlaintext = flag(
         "insecure-public-plaintext",
@@ -34,26 +34,32 @@ enum RelaySettings {
     )
     static let proxyProtocolFrom = Setting(
         list: "proxy-protocol-from",
-        SettingParser(expected: "an address or a block such as 192.0.2.0/24") { try? AddressBlock(parsing: $0) },
+        SettingParser(expected: "an address or a block such as 192.0.2.0/24", placeholder: "block") {
+            try? AddressBlock(parsing: $0)
+        },
         help: "Load balancers, as addresses or blocks. Their connections must begin with a PROXY header, v1 or v2."
     )
     static let adminListen = Setting(
         "admin-listen",
-        SettingParser(expected: "HOST:PORT or PORT") { text in
+        SettingParser(expected: "HOST:PORT or PORT", placeholder: "host:port") { text in
             UInt16(text).map { HostPort(host: "127.0.0.1", port: Int($0)) } ?? HostPort(listening: text)
         },
         help: "Address for /metrics, /healthz and /readyz: HOST:PORT, or PORT on 127.0.0.1."
     )
-    static let node = Setting("node", .number(0...0xFFFF), help: "This relay's number in a cluster, 0 to 65535.")
+    static let node = Setting(
+        "node",
+        .number(0...0xFFFF, "number"),
+        help: "This relay's number in a cluster, 0 to 65535."
+    )
     static let cluster = flag("cluster", "This relay is one of several behind a load balancer; needs --node.")
     static let newTokenFile = Setting(
         "new-token-file",
-        .path,
+        .path("file"),
         help: "Allow only phones with a token of this file to open tunnels; see hybrid-relay new-token."
     )
     static let contactHost = Setting(
         "contact-host",
-        SettingParser(expected: "a host name in lower case, such as cable.example.org") { text in
+        SettingParser(expected: "a host name in lower case, such as cable.example.org", placeholder: "host") { text in
             // Phones sign exactly this text.
             HostName.isValid(text) && text == text.lowercased() ? text : nil
         },
@@ -61,14 +67,14 @@ enum RelaySettings {
     )
     static let pushKeyFile = Setting(
         "push-key-file",
-        .path,
+        .path("file"),
         help:
             "Wake phones through their push servers, with the keys of this file; see hybrid-relay new-push-keys. Needs "
             + "--contact-host and --push-subject."
     )
     static let pushSubject = Setting(
         "push-subject",
-        SettingParser(expected: "mailto:ADDRESS or an https URL") { text in
+        SettingParser(expected: "mailto:ADDRESS or an https URL", placeholder: "url") { text in
             let isURL = ["mailto:", "https://"].contains { text.hasPrefix($0) && text != $0 }
             return isURL && text.utf8.count <= 256 && text.utf8.allSatisfy { (0x21...0x7E).contains($0) } ? text : nil
         },
@@ -76,12 +82,12 @@ enum RelaySettings {
     )
     static let pushAllow = Setting(
         list: "push-allow",
-        SettingParser(expected: "HOST[:PORT]", parse: HostPort.init(pushServer:)),
+        SettingParser(expected: "HOST[:PORT]", placeholder: "host[:port]", parse: HostPort.init(pushServer:)),
         help: "Push servers in the own network, HOST[:PORT]; can be repeated. Others must be on the public internet."
     )
     static let pushCacert = Setting(
         "push-cacert",
-        .path,
+        .path("file"),
         help: "Certificates (PEM) to trust for the push servers of --push-allow instead of the system's."
     )
     static let checkOrigin = flag("check-origin", "Refuse requests with an Origin that names another host.")
@@ -104,7 +110,7 @@ enum RelaySettings {
     )
     static let logLevel = Setting(
         "log-level",
-        SettingParser(expected: "trace, debug, info, notice, warning, error or critical") {
+        SettingParser(expected: "trace, debug, info, notice, warning, error or critical", placeholder: "level") {
             Logger.Level(rawValue: $0)
         },
         default: "info",
@@ -112,12 +118,10 @@ enum RelaySettings {
     )
 
     /// Settings other than limits, which are read only at the start.
-    static let general: [AnySetting] = [
-        AnySetting(listen), AnySetting(tlsCert), AnySetting(tlsKey), AnySetting(plaintext),
-        AnySetting(insecurePublicPlaintext), AnySetting(proxyProtocolFrom), AnySetting(adminListen), AnySetting(node),
-        AnySetting(cluster), AnySetting(newTokenFile), AnySetting(contactHost), AnySetting(pushKeyFile),
-        AnySetting(pushSubject), AnySetting(pushAllow), AnySetting(pushCacert), AnySetting(checkOrigin),
-        AnySetting(drainGrace), AnySetting(eventLoops), AnySetting(logFormat), AnySetting(logLevel),
+    static let general: [any AnySetting] = [
+        listen, tlsCert, tlsKey, plaintext, insecurePublicPlaintext, proxyProtocolFrom, adminListen, node, cluster,
+        newTokenFile, contactHost, pushKeyFile, pushSubject, pushAllow, pushCacert, checkOrigin, drainGrace,
+        eventLoops, logFormat, logLevel,
     ]
 
     private static func flag(_ name: String, _ help: String) -> Setting<Bool> {

@@ -2,6 +2,7 @@
 
 internal import Crypto
 public import HybridCTAP
+internal import HybridPrimitives
 internal import HybridSSHAgent
 
 /// An authenticator that answers CTAP requests with a user's consent and passkeys from a store.
@@ -361,7 +362,7 @@ extension Authenticator {
 extension CredentialID {
     /// Returns an ID of 32 random bytes.
     static func random() -> CredentialID {
-        let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
+        let bytes = [UInt8].random(32)
         guard let id = CredentialID(bytes: bytes) else { preconditionFailure("32 bytes are a credential ID") }
         return id
     }

@@ -55,15 +55,14 @@ public struct Passkey: SecretMaterial, Sendable {
 /// The secret of a passkey's `prf` outputs: 32 random bytes, wiped on release.
 ///
 /// CTAP calls it *CredRandomWithUV*. There is no *CredRandomWithoutUV*, because the user is always verified.
-public struct PRFSecret: SecretMaterial, Sendable {
+public struct PRFSecret: FixedLengthBytes, SecretMaterial, Sendable {
     /// Length in bytes.
     public static let length = 32
 
     private let key: SymmetricKey
 
-    /// Creates a secret from exactly 32 bytes; `nil` for any other length.
-    public init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == Self.length else { return nil }
+    /// Creates a value from bytes whose length has been checked.
+    public init(checked bytes: some Collection<UInt8>) {
         var copy = Array(bytes)
         defer { SecretBytes.wipe(&copy) }
         key = SymmetricKey(data: copy)

@@ -69,10 +69,7 @@ package struct DesktopNotification: Sendable {
     ///   - limit: The time to answer.
     package func ask(on address: BusAddress, within limit: Duration) async throws(Failure) -> Answer {
         do throws(BusError) {
-            let connection = try await BusConnection.connect(to: address)
-            return try await withCleanup {
-                await connection.close()
-            } of: { () throws(BusError) in
+            return try await BusConnection.with(address) { connection throws(BusError) in
                 try await ask(over: connection, within: limit)
             }
         } catch {
@@ -86,10 +83,7 @@ package struct DesktopNotification: Sendable {
     /// - Returns: The server's name for itself; untrusted.
     package static func serverName(on address: BusAddress) async throws(Failure) -> String {
         do throws(BusError) {
-            let connection = try await BusConnection.connect(to: address)
-            return try await withCleanup {
-                await connection.close()
-            } of: { () throws(BusError) in
+            return try await BusConnection.with(address) { connection throws(BusError) in
                 try await requireActions(over: connection)
                 let reply = try await connection.call(name, path, name, "GetServerInformation")
                 guard let server = reply.first?.text else { throw .malformed("no server name") }
@@ -104,10 +98,7 @@ package struct DesktopNotification: Sendable {
     ///
     /// - Parameter address: The session bus.
     package func show(on address: BusAddress) async throws(BusError) {
-        let connection = try await BusConnection.connect(to: address)
-        try await withCleanup {
-            await connection.close()
-        } of: { () throws(BusError) in
+        try await BusConnection.with(address) { connection throws(BusError) in
             _ = try await notify(over: connection, urgency: 1, expiry: -1, actions: [])
         }
     }

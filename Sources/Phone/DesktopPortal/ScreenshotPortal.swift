@@ -27,15 +27,11 @@ package enum ScreenshotPortal {
     /// - Returns: The file that the portal has written.
     package static func take(on address: BusAddress, within limit: Duration) async throws(PortalError) -> ScreenshotFile
     {
-        let connection: BusConnection
-        do throws(BusError) {
-            connection = try await BusConnection.connect(to: address)
-        } catch {
-            throw error == .cancelled ? .interrupted : .noSessionBus
-        }
-        return try await withCleanup {
-            await connection.close()
-        } of: { () throws(PortalError) in
+        try await BusConnection.with(
+            address,
+            unreachable: PortalError.noSessionBus,
+            cancelled: .interrupted
+        ) { connection throws(PortalError) in
             try await take(over: connection, within: limit)
         }
     }

@@ -123,8 +123,6 @@ struct TPMResponse {
 
     /// TPM_RC_AUTH_FAIL: the authorization value is wrong, and the TPM has counted it.
     var isCountedFailure: Bool { isOfTPM && format1 == 0x8E }
-    /// TPM_RC_BAD_AUTH: the authorization value is wrong, and is not counted.
-    var isUncountedFailure: Bool { isOfTPM && format1 == 0xA2 }
     /// TPM_RC_LOCKOUT.
     var isLockout: Bool { isOfTPM && code == 0x921 }
     /// TPM_RC_INTEGRITY or another error about the form of an object.

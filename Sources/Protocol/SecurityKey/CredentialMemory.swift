@@ -65,17 +65,14 @@ public struct CredentialMemory: Equatable, Sendable {
 }
 
 /// A secret of one installation, from which the codes of a ``CredentialMemory`` are computed.
-public struct InstallationKey: SecretMaterial, Sendable {
+public struct InstallationKey: FixedLengthBytes, SecretMaterial, Sendable {
     /// Length in bytes.
     public static let length = 32
 
     private let key: SymmetricKey
 
-    /// Creates a key from 32 bytes; `nil` for another length.
-    public init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == Self.length else { return nil }
-        key = SymmetricKey(data: Array(bytes))
-    }
+    /// Creates a value from bytes whose length has been checked.
+    public init(checked bytes: some Collection<UInt8>) { key = SymmetricKey(data: Array(bytes)) }
 
     fileprivate func code(of id: CredentialID, _ relyingParty: RelyingPartyID) -> [UInt8] {
         let name = Array(relyingParty.text.utf8)

@@ -2,6 +2,7 @@
 
 internal import Crypto
 internal import HybridCTAP
+internal import HybridPrimitives
 
 /// A client's question about the credentials of a list: which of them exist on this key.
 ///

@@ -2,6 +2,7 @@
 
 internal import HybridCaBLE
 package import HybridNetwork
+internal import HybridPrimitives
 internal import NIOCore
 
 /// A checker that tests a relay from outside, as an authenticator and as a client.
@@ -96,7 +97,7 @@ extension CheckRun {
         case .unknownTunnel: try await unknownTunnel()
         case .malformedID: try await malformedIDs { (400...499).contains($0) && $0 != 410 }
         case .noSubprotocol: try await expect(400, newRequest { $0.subprotocol = nil })
-        case .unknownPath: try await expect(404, ProbeRequest("/cable/other/\(try freshTunnel().hex)"))
+        case .unknownPath: try await expect(404, ProbeRequest("/cable/other/\(TunnelID.random().hex)"))
         case .contactNotGone: try await contactNotGone()
         case .wrongRoutingID: try await wrongRoutingID()
         case .malformedIDStatus: try await malformedIDs { $0 == 400 }

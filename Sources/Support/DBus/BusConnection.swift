@@ -51,6 +51,53 @@ package final class BusConnection: Sendable {
         inbox.post(.close)
     }
 
+    /// Connects to a bus, calls `body`, and closes the connection.
+    package static func with<Result>(
+        _ address: BusAddress,
+        isolation: isolated (any Actor)? = #isolation,
+        _ body: (BusConnection) async throws(BusError) -> sending Result
+    ) async throws(BusError) -> sending Result {
+        try await connect(to: address).closing(after: body)
+    }
+
+    /// Connects to a bus, calls `body`, and closes the connection.
+    ///
+    /// - Parameters:
+    ///   - address: The address of the bus.
+    ///   - unreachable: The error to throw if there is no connection.
+    ///   - cancelled: The error to throw if the task was canceled before.
+    ///   - body: Uses the connection.
+    package static func with<Result, Failure: Error>(
+        _ address: BusAddress,
+        isolation: isolated (any Actor)? = #isolation,
+        unreachable: Failure,
+        cancelled: Failure,
+        _ body: (BusConnection) async throws(Failure) -> sending Result
+    ) async throws(Failure) -> sending Result {
+        let connection: BusConnection
+        do throws(BusError) {
+            connection = try await connect(to: address)
+        } catch {
+            throw error == .cancelled ? cancelled : unreachable
+        }
+        return try await connection.closing(after: body)
+    }
+
+    private func closing<Result, Failure: Error>(
+        isolation: isolated (any Actor)? = #isolation,
+        after body: (BusConnection) async throws(Failure) -> sending Result
+    ) async throws(Failure) -> sending Result {
+        let result: Result
+        do throws(Failure) {
+            result = try await body(self)
+        } catch {
+            await close()
+            throw error
+        }
+        await close()
+        return result
+    }
+
     /// Connects to `address` and waits until the bus assigns a unique name.
     ///
     /// - Parameters:

@@ -8,7 +8,7 @@ internal import HybridThreads
 extension BluetoothChecks {
     /// Returns an advert of random bytes, which no client can decrypt.
     static func randomAdvert() -> Advert {
-        let bytes = (0..<Advert.length).map { _ in UInt8.random(in: 0...255) }
+        let bytes = [UInt8].random(Advert.length)
         guard let advert = Advert(serviceData: bytes) else { preconditionFailure("20 bytes are an advert") }
         return advert
     }

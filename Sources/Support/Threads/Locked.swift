@@ -48,3 +48,14 @@ package struct Locked<Value: Sendable>: Sendable {
         }
     }
 }
+
+extension Locked<Int> {
+    /// Adds one, unless the number has reached a maximum; returns false in that case.
+    package func increment(upTo maximum: Int) -> Bool {
+        withLock { number in
+            guard number < maximum else { return false }
+            number += 1
+            return true
+        }
+    }
+}

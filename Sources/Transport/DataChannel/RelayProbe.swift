@@ -2,6 +2,7 @@
 
 internal import HybridCaBLE
 public import HybridNetwork
+internal import HybridPrimitives
 internal import HybridThreads
 internal import NIOCore
 internal import NIOHTTP1
@@ -61,9 +62,8 @@ public struct RelayProbe: Sendable {
     /// Makes the request; cancellation counts as a timeout.
     private static func request(_ relay: RelayEndpoint) async -> RelayProbe {
         let steps = AwaitableState<[RedirectStep]>([])
-        let unknown = (0..<TunnelID.length).map { _ in UInt8.random(in: 0...255) }
-        guard let tunnel = TunnelID(bytes: unknown) else { preconditionFailure("these bytes are an ID") }
-        let path = TunnelPath.connect(RoutingID(node: .random(in: 0...UInt16.max), check: .random(in: 0...255)), tunnel)
+        let routing = RoutingID(node: .random(in: 0...UInt16.max), check: .random(in: 0...255))
+        let path = TunnelPath.connect(routing, TunnelID.random())
         let opening = TunnelOpening(relay: relay, path: path, bearerToken: nil) { step in
             steps.change { $0.append(step) }
         }

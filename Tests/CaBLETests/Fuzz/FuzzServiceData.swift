@@ -2,6 +2,7 @@
 
 import Crypto
 import CryptoExtras
+import HybridPrimitives
 import TestSupport
 
 @testable import HybridCaBLE

@@ -6,6 +6,7 @@ import Glibc
 import HybridCBOR
 import HybridCaBLE
 import HybridCommandSupport
+import HybridPrimitives
 import HybridProgram
 import HybridSession
 import HybridThreads

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HybridCommandSupport
+import HybridProgram
 import HybridSSHAgent
 import HybridThreads
 import SSHTestSupport

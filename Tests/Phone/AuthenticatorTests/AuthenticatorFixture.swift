@@ -4,6 +4,7 @@ import Crypto
 import HybridAuthenticator
 import HybridCBOR
 import HybridCTAP
+import HybridPrimitives
 import Testing
 
 /// An authenticator with a store, a scripted user and the parts of requests.

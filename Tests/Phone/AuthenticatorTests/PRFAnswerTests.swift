@@ -4,6 +4,7 @@ import Crypto
 import HybridAuthenticator
 import HybridCBOR
 import HybridCTAP
+import HybridPrimitives
 import Testing
 
 @Suite("The prf extension", .timeLimit(.minutes(10)))

@@ -3,6 +3,7 @@
 import Crypto
 import HybridAuthenticator
 import HybridCTAP
+import HybridPrimitives
 import HybridSSHAgent
 import SSHTestSupport
 import Testing

@@ -55,13 +55,13 @@ struct ListenerTests {
     func resume() async throws {
         try await PrivateBus.run { bus in
             let logind = try await BusConnection.connect(to: bus.busAddress)
-            #expect(try await logind.requestName(ResumeObserver.name))
+            #expect(try await logind.requestName(Logind.name))
             let resumes = Locked(0)
             let observing = Task {
                 try await ResumeObserver.observe(on: bus.busAddress) { resumes.withLock { $0 += 1 } }
             }
             @Sendable func emit(_ isBeginning: Bool) {
-                logind.emit(ResumeObserver.path, ResumeObserver.interface, ResumeObserver.member, [.bool(isBeginning)])
+                logind.emit(Logind.path, Logind.manager, ResumeObserver.member, [.bool(isBeginning)])
             }
             // Signals before the subscription are lost.
             try await Waiting.until("a resume") {

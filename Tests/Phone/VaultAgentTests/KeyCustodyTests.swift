@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HybridCommandSupport
+import HybridPrimitives
 import Testing
 
 @testable import HybridVaultAgent

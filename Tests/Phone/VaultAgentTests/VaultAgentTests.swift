@@ -212,14 +212,14 @@ struct VaultAgentTests {
             ] {
                 try await client.hold(key, of: vault, isTest: true, fingers: Self.fingers)
                 let logind = try await BusConnection.connect(to: bus)
-                logind.emit(LoginObserver.path, LoginObserver.manager, member, body)
-                _ = try await logind.owner(of: LoginObserver.name)
+                logind.emit(Logind.path, Logind.manager, member, body)
+                _ = try await logind.owner(of: Logind.name)
                 let status = try await client.status()
-                let isOwner = try await logind.requestName(LoginObserver.name)
+                let isOwner = try await logind.requestName(Logind.name)
                 #expect(status.held.count == 1 && isOwner)
                 // Signals before the subscription are lost.
                 try await Waiting.until("the key to be discarded") {
-                    logind.emit(LoginObserver.path, LoginObserver.manager, member, body)
+                    logind.emit(Logind.path, Logind.manager, member, body)
                     return (try? await client.status().held.isEmpty) == true
                 }
                 await #expect(throws: failure) { try await client.release(vault) { _ in } }

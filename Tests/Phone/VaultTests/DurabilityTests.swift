@@ -7,6 +7,7 @@ import Glibc
 import HybridAuthenticator
 import HybridCTAP
 import HybridCredentialExchange
+import HybridPrimitives
 import HybridTPM
 import Synchronization
 import TestSupport

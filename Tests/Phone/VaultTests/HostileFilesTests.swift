@@ -4,6 +4,7 @@ import Crypto
 import Glibc
 import HybridAuthenticator
 import HybridCTAP
+import HybridPrimitives
 import Testing
 
 @testable import HybridVault

@@ -3,6 +3,7 @@
 import Crypto
 import HybridAuthenticator
 import HybridCTAP
+import HybridPrimitives
 import Testing
 
 @testable import HybridVault

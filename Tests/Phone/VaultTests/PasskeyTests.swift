@@ -85,7 +85,7 @@ struct PasskeyTests {
         let unlocked = try fixture.unlock()
         let plain = try Passkey.fresh()
         let full = Passkey(
-            id: try #require(CredentialID(bytes: RandomBytes.make(16))),
+            id: try #require(CredentialID(bytes: [UInt8].random(16))),
             relyingParty: plain.relyingParty,
             user: plain.user,
             privateKey: plain.privateKey,
@@ -117,7 +117,7 @@ struct PasskeyTests {
         let unlocked = try fixture.unlock()
         let plain = try Passkey.fresh(rp: "ssh:work")
         let restricted = Passkey(
-            id: try #require(CredentialID(bytes: RandomBytes.make(16))),
+            id: try #require(CredentialID(bytes: [UInt8].random(16))),
             relyingParty: plain.relyingParty,
             user: plain.user,
             privateKey: plain.privateKey,

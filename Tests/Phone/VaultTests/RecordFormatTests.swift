@@ -4,6 +4,7 @@ import Crypto
 import HybridAuthenticator
 import HybridCBOR
 import HybridCTAP
+import HybridPrimitives
 import Testing
 
 @testable import HybridVault
@@ -162,7 +163,7 @@ struct RecordFormatTests {
         let file = RecordFile(
             sealing: body,
             id: .random(),
-            revision: Revision(counter: 1, device: DeviceID(bytes: RandomBytes.make(8)) ?? Self.noDevice),
+            revision: Revision(counter: 1, device: DeviceID(bytes: [UInt8].random(8)) ?? Self.noDevice),
             key: key,
             identity: identity
         )

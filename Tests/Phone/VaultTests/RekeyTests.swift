@@ -196,7 +196,7 @@ struct RekeyTests {
             var body = Array(forged.bytes.dropLast(32))
             body[28] = UInt8(number)
             try FileSystem.write(
-                fixture.vault + "/slots/" + Hex.encode([UInt8(number)] + RandomBytes.make(15)),
+                fixture.vault + "/slots/" + Hex.encode([UInt8(number)] + [UInt8].random(15)),
                 body + Sealing.checksum(body)
             )
         }

@@ -177,8 +177,8 @@ struct SlotTests {
         )
         for number in 0..<31 {
             var body = Array(forged.bytes.dropLast(32))
-            body.replaceSubrange(28..<44, with: number == 0 ? Array(real[28..<44]) : RandomBytes.make(16))
-            try FileSystem.write(slots + Hex.encode(RandomBytes.make(16)), body + Sealing.checksum(body))
+            body.replaceSubrange(28..<44, with: number == 0 ? Array(real[28..<44]) : [UInt8].random(16))
+            try FileSystem.write(slots + Hex.encode([UInt8].random(16)), body + Sealing.checksum(body))
         }
         try await unlocked.addPassphrase(.typed(), replacing: true)
         #expect(try await unlocked.portableSlots() == (1, 1))
@@ -277,7 +277,7 @@ struct SlotTests {
             var body = Array(forged.bytes.dropLast(32))
             body[28] = UInt8(number)
             try FileSystem.write(
-                slots + Hex.encode([UInt8(number)] + RandomBytes.make(15)),
+                slots + Hex.encode([UInt8(number)] + [UInt8].random(15)),
                 body + Sealing.checksum(body)
             )
         }
@@ -306,7 +306,7 @@ struct SlotTests {
         func slots(_ count: Int, _ logN: UInt8, _ p: UInt8) throws -> [PortableSlot] {
             try (0..<count).map { number in
                 var body = Array(slot.bytes.dropLast(32))
-                body.replaceSubrange(28..<44, with: RandomBytes.make(16))
+                body.replaceSubrange(28..<44, with: [UInt8].random(16))
                 body.replaceSubrange(60..<63, with: [logN, 8, p])
                 return try #require(PortableSlot(bytes: body + Sealing.checksum(body)), "slot \(number)")
             }

@@ -165,7 +165,7 @@ extension Passkey {
     static func fresh(rp: String = "example.com", user: String = "ada", isBackupEligible: Bool = true) throws -> Passkey
     {
         Passkey(
-            id: try #require(CredentialID(bytes: RandomBytes.make(16))),
+            id: try #require(CredentialID(bytes: [UInt8].random(16))),
             relyingParty: try #require(RelyingPartyID(rp, accepting: Set(RelyingPartyID.Kind.allCases))),
             user: UserEntity(
                 id: try #require(UserHandle(bytes: Array(user.utf8))),

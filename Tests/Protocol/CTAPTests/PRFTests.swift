@@ -2,6 +2,7 @@
 
 import HybridCBOR
 import HybridCTAP
+import HybridPrimitives
 import Testing
 
 @Suite("The prf extension and the preference for attestation formats")

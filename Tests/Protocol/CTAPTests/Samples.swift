@@ -3,6 +3,7 @@
 import Crypto
 import HybridCBOR
 import HybridCTAP
+import HybridPrimitives
 import Testing
 
 /// Well-formed values, which tests modify.

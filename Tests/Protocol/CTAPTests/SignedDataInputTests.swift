@@ -3,6 +3,7 @@
 import Crypto
 import HybridCBOR
 import HybridCTAP
+import HybridPrimitives
 import Testing
 
 @Suite("The extension signedData")

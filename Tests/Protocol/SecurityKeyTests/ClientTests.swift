@@ -3,6 +3,7 @@
 import Crypto
 import Glibc
 import HybridCTAP
+import HybridPrimitives
 import HybridSecurityKey
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HybridCaBLE
+import HybridPrimitives
 import NIOCore
 import NIOSSL
 import TestSupport

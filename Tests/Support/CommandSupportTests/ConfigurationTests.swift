@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ArgumentParser
 import FoundationEssentials
 import HybridPrimitives
+import HybridProgram
 import TestSupport
 import Testing
 
 @testable import HybridCommandSupport
-import HybridProgram
 
 private enum Sample {
-    static let listen = Setting(list: "listen", .text, help: "Where to listen.")
+    static let listen = Setting(list: "listen", .text("host"), help: "Where to listen.")
     static let size = Setting("max-size", .bytes(1...1_048_576), default: "64K", help: "The largest message.")
     static let idle = Setting("idle-timeout", .seconds(), default: "300", help: "How long nothing may come.")
-    static let key = Setting("tls-key", .path, help: "The key.")
+    static let key = Setting("tls-key", .path("file"), help: "The key.")
     static let token = Setting("token", .number(1000...9999), help: "A number.")
     static let open = Setting("open", .boolean, default: "no", help: "Open it.")
+    static let shut = Setting("shut", .boolean, default: "yes", help: "Shut it.")
     static let tags = Setting(list: "tag", .number(), default: ["1", "2"], help: "Some tags.")
 
-    static let all = [
-        AnySetting(listen), AnySetting(size), AnySetting(idle), AnySetting(key), AnySetting(token), AnySetting(open),
-        AnySetting(tags),
-    ]
+    static let all: [any AnySetting] = [listen, size, idle, key, token, open, tags]
 
     static func resolve(
         flags: [String: [String]] = [:],
@@ -31,6 +30,20 @@ private enum Sample {
         let file = file.map { ConfigurationFile(path: "/etc/x.env", bytes: Array($0.utf8)) }
         return try resolver.resolve(flags: GivenFlags(flags), environment: environment, file: file)
     }
+}
+
+/// A command with flags of each type, some of them in a group.
+private struct SampleCommand: ParsableCommand {
+    struct Group: ParsableArguments {
+        @Option(Sample.listen) var listen: [String] = []
+        @Flag(Sample.open) var open = false
+    }
+
+    @Option(Sample.key) var tlsKey: String?
+    @Option(Sample.size) var maxSize: String?
+    @OptionGroup var group: Group
+    @Flag(Sample.shut) var shut: Bool?
+    @Flag(help: "Not a setting.") var json = false
 }
 
 @Suite("Precedence of configuration sources")
@@ -79,55 +92,30 @@ struct ConfigurationTests {
         #expect(try file.value(Sample.listen) == ["a", "b", "c"])
     }
 
-    @Test("only given flags are recorded")
+    @Test("Only given flags are recorded, also those of option groups")
     func givenFlags() throws {
-        var flags = GivenFlags()
-        flags.set(Sample.key, nil as String?)
-        flags.set(Sample.listen, [])
-        flags.set(Sample.open, given: false)
-        flags.set(Sample.open, nil as Bool?)
-        #expect(flags.texts.isEmpty)
-        flags.set(Sample.key, "k")
-        flags.set(Sample.listen, ["a", "b"])
-        flags.set(Sample.open, given: true)
-        #expect(flags.texts == ["tls-key": ["k"], "listen": ["a", "b"], "open": ["yes"]])
-        flags.set(Sample.open, false)
-        #expect(flags.texts["open"] == ["no"])
-        let configuration = try ConfigurationResolver(Sample.all).resolve(flags: flags)
-        #expect(try configuration.value(Sample.open) == false)
-    }
-
-    /// Sources with an error, and the expected sentence.
-    struct Wrong: Sendable {
-        var flags: [String: [String]] = [:]
-        var environment: [String: String] = [:]
-        var file: String?
-        let sentence: String
-
-        var failure: CommandFailure {
-            CommandFailure(sentence, status: flags.isEmpty ? .configuration : .usage)
+        func given(_ arguments: String...) throws -> [String: [String]] {
+            GivenFlags(in: try SampleCommand.parse(arguments), of: ConfigurationResolver(Sample.all + [Sample.shut]))
+                .texts
         }
+        #expect(try given().isEmpty)
+        #expect(try given("--json", "--tls-key", "k").keys == ["tls-key"])
+        #expect(
+            try given("--tls-key", "k", "--listen", "a", "--listen", "b", "--open")
+                == ["tls-key": ["k"], "listen": ["a", "b"], "open": ["yes"]]
+        )
+        #expect(try given("--shut") == ["shut": ["yes"]])
+        #expect(try given("--no-shut") == ["shut": ["no"]])
     }
 
-    private static let wrongValues = [
-        Wrong(
-            file: "# c\nHYBRID_IDLE_TIMEOUT=5m",
-            sentence: "HYBRID_IDLE_TIMEOUT in /etc/x.env line 2: \"5m\" is not a number of seconds"
-        ),
-        Wrong(
-            environment: ["HYBRID_IDLE_TIMEOUT": "5m"],
-            sentence: "HYBRID_IDLE_TIMEOUT in the environment: \"5m\" is not a number of seconds"
-        ),
-        Wrong(
-            environment: ["HYBRID_TLS_KEY": ""],
-            sentence: "HYBRID_TLS_KEY in the environment: it is empty; leave it out, or give a path"
-        ),
-        Wrong(flags: ["idle-timeout": ["5m"]], sentence: "--idle-timeout: \"5m\" is not a number of seconds"),
-        Wrong(flags: ["idle-timeout": ["5", "6"]], sentence: "--idle-timeout: it is given more than once"),
-        Wrong(flags: ["token": ["12345"]], sentence: "--token: \"12345\" is not a number from 1000 to 9999"),
-        Wrong(flags: ["tag": ["1", "x"]], sentence: "--tag: \"x\" is not a number"),
-        Wrong(flags: ["idle-timeout": ["\u{1B}[m"]], sentence: "--idle-timeout: \"?[m\" is not a number of seconds"),
-    ]
+    @Test("The help of a flag has the setting's text, default and placeholder")
+    func help() {
+        let help = SampleCommand.helpMessage(columns: 100)
+        #expect(help.contains("--tls-key <file>        The key."))
+        #expect(help.contains("--max-size <bytes>      The largest message. (default: 64K)"))
+        #expect(help.contains("--open                  Open it."))
+        #expect(help.contains("--shut/--no-shut        Shut it. (default: yes)"))
+    }
 
     @Test("a wrong value is reported with its source, its text and the expected form", arguments: wrongValues)
     func wrongValue(_ wrong: Wrong) {

@@ -83,11 +83,11 @@ struct SettingParserTests {
 
     @Test("texts, paths and words")
     func words() {
-        #expect(SettingParser.text.parse("") == nil)
-        #expect(SettingParser.text.parse("a b") == "a b")
-        #expect(SettingParser.path.parse("") == nil)
-        #expect(SettingParser.path.parse("a\0b") == nil)
-        #expect(SettingParser.path.parse("/a b") == "/a b")
+        #expect(SettingParser.text("text").parse("") == nil)
+        #expect(SettingParser.text("text").parse("a b") == "a b")
+        #expect(SettingParser.path("file").parse("") == nil)
+        #expect(SettingParser.path("file").parse("a\0b") == nil)
+        #expect(SettingParser.path("file").parse("/a b") == "/a b")
         let parser = SettingParser.choice(["console", "json"])
         #expect(parser.parse("json") == "json")
         #expect(parser.parse("JSON") == nil)

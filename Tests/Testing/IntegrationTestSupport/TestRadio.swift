@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import HybridDBus
-internal import HybridPrimitives
+import HybridPrimitives
 package import HybridVirtualBlueZ
 
 /// A private bus with a virtual bluetoothd inside the test process.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HybridPrimitives
+import HybridPrimitives
 package import HybridRelayCore
 package import Logging
 package import NIOCore

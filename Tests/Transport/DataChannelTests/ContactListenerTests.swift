@@ -2,6 +2,7 @@
 
 import HybridCaBLE
 import HybridNetwork
+import HybridPrimitives
 import NIOCore
 import NetworkTestSupport
 import TestSupport

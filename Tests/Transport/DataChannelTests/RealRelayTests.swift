@@ -2,6 +2,7 @@
 
 import Crypto
 import HybridCaBLE
+import HybridPrimitives
 import HybridRelayCore
 import IntegrationTestSupport
 import Logging

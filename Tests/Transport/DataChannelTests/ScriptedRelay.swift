@@ -2,6 +2,7 @@
 
 import HybridCaBLE
 import HybridNetwork
+import HybridPrimitives
 import HybridRelayCore
 import NIOSSL
 import NetworkTestSupport

@@ -7,6 +7,7 @@ import HybridBLEAdvert
 import HybridCTAP
 import HybridCaBLE
 import HybridDataChannel
+import HybridPrimitives
 import Synchronization
 import TestSupport
 import Testing

@@ -3,6 +3,7 @@
 import Crypto
 import HybridCaBLE
 import HybridDataChannel
+import HybridPrimitives
 import HybridThreads
 import Synchronization
 import Testing

@@ -3,6 +3,7 @@
 internal import Crypto
 internal import HybridCBOR
 internal import HybridCaBLE
+internal import HybridPrimitives
 internal import HybridSession
 
 /// The file of a link: a canonical CBOR map.

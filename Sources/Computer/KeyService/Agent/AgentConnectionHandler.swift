@@ -3,6 +3,7 @@
 internal import Glibc
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridSSHAgent
 internal import HybridThreads
 

@@ -2,6 +2,7 @@
 
 internal import Glibc
 package import HybridCommandSupport
+internal import HybridProgram
 internal import HybridThreads
 
 /// A server of the SSH agent protocol on a Unix socket, with one thread for each connection.
@@ -50,27 +51,16 @@ package final class AgentServer: Sendable {
 
     /// Accepts connections until ``stop()``; blocks.
     package func serve(_ socket: AgentSocket) {
-        var polled = [socket.descriptor, stopper.descriptor].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-        while true {
-            let count = poll(&polled, nfds_t(polled.count), -1)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0, polled[1].revents == 0 else { return }
-            accept(socket)
-        }
+        AcceptLoop.run(on: socket.descriptor, until: stopper.descriptor) { start($0, for: $1) }
     }
 
     /// Ends ``serve(_:)``.
     package func stop() { stopper.wake() }
 
-    private func accept(_ socket: AgentSocket) {
-        let descriptor = Glibc.accept(socket.descriptor, nil, nil)
-        guard descriptor >= 0 else {
-            // Without descriptors or memory, poll(2) would return at once, again and again.
-            if errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS { usleep(100_000) }
-            return
-        }
-        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        guard let client = PeerCredentials(socket: descriptor), client.mayUseAgent(of: geteuid()), enter() else {
+    /// Serves a connection on a thread of its own, or closes it.
+    private func start(_ descriptor: CInt, for client: PeerCredentials) {
+        let maximum = isRestricted ? Self.maximumRestrictedConnections : Self.maximumConnections
+        guard client.mayUseAgent(of: geteuid()), connections.increment(upTo: maximum) else {
             close(descriptor)
             return
         }
@@ -83,15 +73,5 @@ package final class AgentServer: Sendable {
         guard !isStarted else { return }
         close(descriptor)
         connections.withLock { $0 -= 1 }
-    }
-
-    /// Counts a connection; returns false if there are too many.
-    private func enter() -> Bool {
-        let maximum = isRestricted ? Self.maximumRestrictedConnections : Self.maximumConnections
-        return connections.withLock { connections in
-            guard connections < maximum else { return false }
-            connections += 1
-            return true
-        }
     }
 }

@@ -30,7 +30,7 @@ package struct KeyCreation: Sendable {
         using generator: inout some RandomNumberGenerator
     ) {
         // A user ID of its own for each key, because a phone replaces a passkey with the same user ID.
-        let random = (0..<64).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        let random = [UInt8].random(64, using: &generator)
         guard let handle = UserHandle(bytes: random[..<32]), let hash = ClientDataHash(bytes: random[32...]) else {
             return nil
         }

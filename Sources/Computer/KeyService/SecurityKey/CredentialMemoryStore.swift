@@ -45,11 +45,10 @@ package struct CredentialMemoryStore: Sendable {
                 }
                 return key
             }
-            var bytes = (0..<InstallationKey.length).map { _ in UInt8.random(in: .min ... .max) }
+            var bytes = [UInt8].random(InstallationKey.length)
             defer { SecretBytes.wipe(&bytes) }
-            guard let key = InstallationKey(bytes: bytes) else { preconditionFailure("32 bytes are a key") }
             try folder.replace(Self.secretName, with: bytes)
-            return key
+            return InstallationKey(checked: bytes)
         }
     }
 

@@ -2,6 +2,8 @@
 
 internal import Glibc
 internal import HybridCommandSupport
+internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridSecurityKey
 
 /// The system service hybrid-uhid, which creates one virtual device for each connection and passes its reports on.

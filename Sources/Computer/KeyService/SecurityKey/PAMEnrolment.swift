@@ -17,7 +17,7 @@ package struct PAMEnrolment: Sendable {
     ///   - generator: The source of the user ID and the client data hash.
     /// - Returns: `nil` if one of the names has another form.
     package init?(user: String, host: String, using generator: inout some RandomNumberGenerator) {
-        func random() -> [UInt8] { (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) } }
+        func random() -> [UInt8] { .random(32, using: &generator) }
         guard Self.isAccountName(user), let id = RelyingPartyID("pam://\(host)", accepting: [.pam]),
             let handle = UserHandle(bytes: random()), let hash = ClientDataHash(bytes: random())
         else { return nil }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import HybridCommandSupport
+internal import HybridCommandSupport
+package import HybridProgram
 package import HybridSSHAgent
 internal import HybridSecurityKey
 internal import HybridThreads

@@ -85,8 +85,7 @@ struct PushToken: Sendable, SecretMaterial {
 
     /// Creates a random token.
     init() {
-        var generator = SystemRandomNumberGenerator()
-        var bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        var bytes = [UInt8].random(16)
         // RFC 9562 §5.4.
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80

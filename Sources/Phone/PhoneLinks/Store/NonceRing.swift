@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridCaBLE
+internal import HybridPrimitives
 
 /// The nonces of the last 1,024 wake-ups of a link, so that a relay cannot repeat one.
 struct NonceRing: Hashable, Sendable {

@@ -180,7 +180,7 @@ final class Directory: Sendable {
     ///   - bytes: The contents of the file.
     ///   - replacing: True to replace an existing file; otherwise an existing name throws ``FileError/exists``.
     func write(_ name: String, _ bytes: [UInt8], replacing: Bool) throws(FileError) {
-        let temporary = Self.temporaryPrefix + Hex.encode(RandomBytes.make(8))
+        let temporary = Self.temporaryPrefix + Hex.encode([UInt8].random(8))
         do {
             try writeTemporary(temporary, bytes)
             try place(temporary, as: name, replacing: replacing)

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The system's random source (`getrandom`).
-enum RandomBytes {
-    /// Returns `count` random bytes.
-    static func make(_ count: Int) -> [UInt8] {
-        var source = SystemRandomNumberGenerator()
-        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &source) }
-    }
-}
+internal import HybridPrimitives
 
 /// Big-endian numbers, which all files of a vault use.
 extension [UInt8] {
@@ -61,7 +54,7 @@ struct BinaryFieldReader {
     mutating func takeKeyID() -> KeyID? { take(KeyID.length).flatMap(KeyID.init(bytes:)) }
 
     /// Takes a device ID (8 bytes).
-    mutating func takeDeviceID() -> DeviceID? { take(8).flatMap(DeviceID.init(bytes:)) }
+    mutating func takeDeviceID() -> DeviceID? { take(DeviceID.length).flatMap(DeviceID.init(bytes:)) }
 
     /// Takes the parameters of scrypt, one byte each: log2 N ‖ r ‖ p.
     mutating func takeScrypt() -> Scrypt? {

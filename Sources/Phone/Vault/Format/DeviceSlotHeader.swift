@@ -21,7 +21,7 @@ struct DeviceSlotHeader: Equatable {
         self.identity = identity
         self.device = device
         self.scrypt = scrypt
-        salt = RandomBytes.make(32)
+        salt = .random(32)
     }
 
     /// Takes the fields behind the magic and the format; `nil` if the kind or a field is wrong.

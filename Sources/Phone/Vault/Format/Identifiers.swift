@@ -3,44 +3,34 @@
 internal import HybridPrimitives
 
 /// ID of a record: 16 random bytes, written as 32 lower-case hexadecimal digits.
-package struct RecordID: Hashable, Sendable, CustomStringConvertible {
+package struct RecordID: RandomlyChosenBytes, Hashable, Sendable, CustomStringConvertible {
+    /// Length in bytes.
+    static let length = 16
+
     let bytes: [UInt8]
 
-    /// Returns a random ID.
-    static func random() -> RecordID { RecordID(uncheckedBytes: RandomBytes.make(16)) }
-
-    /// Creates an ID from exactly 16 bytes; returns `nil` otherwise.
-    init?(bytes: [UInt8]) {
-        guard bytes.count == 16 else { return nil }
-        self.bytes = bytes
-    }
+    /// Creates a value from bytes whose length has been checked.
+    init(checked bytes: some Collection<UInt8>) { self.bytes = Array(bytes) }
 
     /// Creates an ID from exactly 32 lower-case hexadecimal digits; returns `nil` otherwise.
     package init?(_ text: some StringProtocol) {
-        guard let bytes = Hex.decode(text, length: 16, lowercaseOnly: true) else { return nil }
+        guard let bytes = Hex.decode(text, length: Self.length, lowercaseOnly: true) else { return nil }
         self.bytes = bytes
     }
-
-    private init(uncheckedBytes: [UInt8]) { self.bytes = uncheckedBytes }
 
     /// The 32 digits.
     package var description: String { Hex.encode(bytes) }
 }
 
 /// ID of a device that writes to a vault: 8 random bytes from its local state.
-struct DeviceID: Hashable, Sendable {
+struct DeviceID: RandomlyChosenBytes, Hashable, Sendable {
+    /// Length in bytes.
+    static let length = 8
+
     let bytes: [UInt8]
 
-    /// Returns a random ID.
-    static func random() -> DeviceID { DeviceID(uncheckedBytes: RandomBytes.make(8)) }
-
-    /// Creates an ID from exactly 8 bytes; returns `nil` otherwise.
-    init?(bytes: [UInt8]) {
-        guard bytes.count == 8 else { return nil }
-        self.bytes = bytes
-    }
-
-    private init(uncheckedBytes: [UInt8]) { self.bytes = uncheckedBytes }
+    /// Creates a value from bytes whose length has been checked.
+    init(checked bytes: some Collection<UInt8>) { self.bytes = Array(bytes) }
 }
 
 /// One revision of a record: its number and the device that wrote it.

@@ -6,7 +6,7 @@ internal import HybridPrimitives
 /// ID of a vault key: the first 16 bytes of HKDF(vault key, salt = vault ID, info = `key id v1`).
 ///
 /// It distinguishes keys without revealing anything about them.
-struct KeyID: Hashable, Sendable {
+struct KeyID: FixedLengthBytes, Hashable, Sendable {
     /// Length in bytes.
     static let length = 16
     private static let label = Array("key id v1".utf8)
@@ -20,11 +20,8 @@ struct KeyID: Hashable, Sendable {
         }
     }
 
-    /// Creates an ID from exactly 16 bytes; returns `nil` otherwise.
-    init?(bytes: [UInt8]) {
-        guard bytes.count == Self.length else { return nil }
-        self.bytes = bytes
-    }
+    /// Creates a value from bytes whose length has been checked.
+    init(checked bytes: some Collection<UInt8>) { self.bytes = Array(bytes) }
 }
 
 /// A statement that one vault key replaced another.

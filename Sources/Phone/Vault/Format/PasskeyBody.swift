@@ -5,6 +5,7 @@ private import FoundationEssentials
 internal import HybridAuthenticator
 internal import HybridCBOR
 internal import HybridCTAP
+internal import HybridPrimitives
 
 /// The members of a passkey's record.
 ///

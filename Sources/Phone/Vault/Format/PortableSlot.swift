@@ -47,8 +47,8 @@ struct PortableSlot: Equatable, Sendable {
         secret: PortableSecret,
         identity: VaultIdentity,
         scrypt: Scrypt,
-        id: [UInt8] = RandomBytes.make(16),
-        salt: [UInt8] = RandomBytes.make(32),
+        id: [UInt8] = .random(16),
+        salt: [UInt8] = .random(32),
         nonce: [UInt8]? = nil
     ) throws(VaultError) {
         kind = secret.kind

@@ -3,6 +3,7 @@
 internal import Crypto
 internal import HybridCBOR
 package import HybridCTAP
+internal import HybridPrimitives
 
 /// One use of a passkey, or an attempt to use or create one.
 package struct PasskeyUse: Hashable, Sendable {

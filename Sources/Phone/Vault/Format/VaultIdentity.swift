@@ -21,7 +21,7 @@ struct VaultIdentity: Hashable, Sendable {
     var text: String { "{\"format\":\(Self.format),\"vault\":\"\(name)\",\"test\":\(isTest)}\n" }
 
     /// Returns the identity of a new vault.
-    static func random(isTest: Bool) -> VaultIdentity { VaultIdentity(id: RandomBytes.make(16), isTest: isTest) }
+    static func random(isTest: Bool) -> VaultIdentity { VaultIdentity(id: .random(16), isTest: isTest) }
 
     /// Parses the exact text; anything else is rejected, because the file is never edited.
     ///

@@ -117,8 +117,8 @@ extension VaultFiles {
             info.append(bigEndian: UInt32(attempt))
             info += Array(passkey.relyingParty.text.utf8) + [0] + passkey.credential.bytes
             let derived = Sealing.derive(key, identity: identity, info: info)
-            let bytes = derived.withUnsafeBytes { Array($0.prefix(16)) }
-            if let id = RecordID(bytes: bytes), records.all[id] == nil { return id }
+            let id = derived.withUnsafeBytes { RecordID(checked: $0.prefix(RecordID.length)) }
+            if records.all[id] == nil { return id }
         }
         return .random()
     }

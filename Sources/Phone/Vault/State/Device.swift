@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Crypto
+internal import HybridPrimitives
 
 /// This device's ID and its secret, from which the key of the PIN slot is also derived.
 ///

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Crypto
+internal import HybridPrimitives
 
 /// The newest revision of every record that this device has seen; an older one means a rollback.
 ///

@@ -4,6 +4,7 @@ internal import Glibc
 package import HybridAuthenticator
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridThreads
 
 /// A client of the vault agent; each call has a connection of its own.

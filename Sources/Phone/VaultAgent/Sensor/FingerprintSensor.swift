@@ -38,15 +38,11 @@ package struct FingerprintSensor: Sendable {
         on address: BusAddress = .system,
         _ body: (FingerprintSensor) async throws(FingerprintFailure) -> Result
     ) async throws(FingerprintFailure) -> Result {
-        let connection: BusConnection
-        do throws(BusError) {
-            connection = try await .connect(to: address)
-        } catch {
-            throw error == .cancelled ? .cancelled : .serviceMissing
-        }
-        return try await withCleanup {
-            await connection.close()
-        } of: { () throws(FingerprintFailure) in
+        try await BusConnection.with(
+            address,
+            unreachable: FingerprintFailure.serviceMissing,
+            cancelled: .cancelled
+        ) { connection throws(FingerprintFailure) in
             let (owner, device): (String, String)
             do throws(BusError) {
                 let reply = try await connection.call(name, managerPath, managerInterface, "GetDefaultDevice")

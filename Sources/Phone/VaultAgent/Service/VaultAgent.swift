@@ -62,7 +62,10 @@ package final class VaultAgent: Sendable {
         guard let stopper = Waker() else { throw CommandFailure("no file descriptors left", status: .unavailable) }
         let (accepted, continuation) = AsyncStream.makeStream(of: CInt.self)
         let isStarted = DedicatedThread.start { [self] in
-            accept(socket.descriptor, stopper.descriptor) { continuation.yield($0) }
+            AcceptLoop.run(on: socket.descriptor, until: stopper.descriptor) { descriptor, peer in
+                let mayEnter = peer.user == geteuid() && connections.increment(upTo: Self.maximumConnections)
+                if mayEnter { continuation.yield(descriptor) } else { close(descriptor) }
+            }
             continuation.finish()
         }
         guard isStarted else { throw CommandFailure("no thread can be started", status: .unavailable) }
@@ -84,34 +87,6 @@ package final class VaultAgent: Sendable {
             stopper.wake()
         }
         custody.withLock { $0.discardAll(because: .noKey) }
-    }
-
-    /// Accepts connections of this user until woken; blocks.
-    private func accept(_ socket: CInt, _ stopper: CInt, _ accepted: (CInt) -> Void) {
-        var polled = [socket, stopper].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-        while true {
-            let count = poll(&polled, nfds_t(polled.count), -1)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0, polled[1].revents == 0 else { return }
-            let descriptor = Glibc.accept(socket, nil, nil)
-            guard descriptor >= 0 else {
-                // Without descriptors or memory, poll(2) would return at once, again and again.
-                if [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno) { usleep(100_000) }
-                continue
-            }
-            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-            let mayEnter = PeerCredentials(socket: descriptor)?.user == geteuid() && enter()
-            if mayEnter { accepted(descriptor) } else { close(descriptor) }
-        }
-    }
-
-    /// Counts a connection; returns false if there are too many.
-    private func enter() -> Bool {
-        connections.withLock { connections in
-            guard connections < Self.maximumConnections else { return false }
-            connections += 1
-            return true
-        }
     }
 
     /// Answers the request of one connection.

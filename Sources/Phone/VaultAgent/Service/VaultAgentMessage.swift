@@ -4,17 +4,14 @@ internal import HybridAuthenticator
 internal import HybridPrimitives
 
 /// The ID of a vault: 16 bytes.
-package struct VaultID: Hashable, Sendable, CustomStringConvertible {
+package struct VaultID: FixedLengthBytes, Hashable, Sendable, CustomStringConvertible {
     /// Length in bytes.
     static let length = 16
     /// The bytes.
     let bytes: [UInt8]
 
-    /// Creates an ID from exactly 16 bytes; `nil` for any other length.
-    init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == Self.length else { return nil }
-        self.bytes = Array(bytes)
-    }
+    /// Creates a value from bytes whose length has been checked.
+    init(checked bytes: some Collection<UInt8>) { self.bytes = Array(bytes) }
 
     /// Creates an ID from 32 hexadecimal digits; `nil` for any other text.
     package init?(_ text: String) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridCBOR
+internal import HybridPrimitives
 
 /// The description of an authenticator (response to `authenticatorGetInfo`, CTAP 2.2 §6.4).
 ///

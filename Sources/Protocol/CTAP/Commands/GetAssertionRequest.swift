@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import HybridCBOR
+internal import HybridPrimitives
 
 /// A request for a signature with an existing credential (`authenticatorGetAssertion`, CTAP 2.2 §6.2).
 public struct GetAssertionRequest: Equatable, Sendable {

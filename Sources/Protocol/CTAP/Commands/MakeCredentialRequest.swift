@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import HybridCBOR
+internal import HybridPrimitives
 
 /// A request for a new credential (`authenticatorMakeCredential`, CTAP 2.3 §6.1).
 ///

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import HybridCBOR
+public import HybridPrimitives
 
 /// Input of the `prf` extension (WebAuthn Level 3 §10.1.4) in the format for phones.
 ///
@@ -85,13 +86,13 @@ public struct PRFSalts: Hashable, Sendable {
 }
 
 /// A salt of 32 bytes, which the client derives from the website's input.
-public struct PRFSalt: Hashable, Sendable {
+public struct PRFSalt: FixedLengthBytes, Hashable, Sendable {
+    /// Length in bytes.
+    public static let length = 32
+
     /// The 32 bytes.
     public let bytes: [UInt8]
 
-    /// Creates a salt from 32 bytes; `nil` for another length.
-    public init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == 32 else { return nil }
-        self.bytes = Array(bytes)
-    }
+    /// Creates a value from bytes whose length has been checked.
+    public init(checked bytes: some Collection<UInt8>) { self.bytes = Array(bytes) }
 }

@@ -48,17 +48,14 @@ public struct PRFOutput: Equatable, Sendable, SecretMaterial {
 /// Result for one salt: 32 secret bytes that websites use as a key.
 ///
 /// The bytes are wiped on release and compared in constant time.
-public struct PRFResult: Equatable, Sendable, SecretMaterial {
+public struct PRFResult: FixedLengthBytes, Equatable, Sendable, SecretMaterial {
     /// Length in bytes.
     public static let length = 32
 
     private let key: SymmetricKey
 
-    /// Creates a result from 32 bytes; `nil` for another length.
-    public init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == Self.length else { return nil }
-        key = SymmetricKey(data: Array(bytes))
-    }
+    /// Creates a value from bytes whose length has been checked.
+    public init(checked bytes: some Collection<UInt8>) { key = SymmetricKey(data: Array(bytes)) }
 
     /// Creates a result from the output of `hmac-secret` (CTAP 2.3 §12.7).
     public init(_ code: HMAC<SHA256>.MAC) { key = SymmetricKey(data: code) }

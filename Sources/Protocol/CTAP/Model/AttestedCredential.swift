@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridPrimitives
+
 /// A new credential in authenticator data (WebAuthn Level 3 §6.5.1).
 ///
 /// The encoding is 16 bytes AAGUID ‖ 2 bytes length of the ID, big-endian ‖ credential ID ‖ COSE public key. The length

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import HybridCBOR
+internal import HybridPrimitives
 
 /// Data that an authenticator signs (WebAuthn Level 3 §6.1).
 ///

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import HybridPrimitives
+
 /// ID of a credential, chosen by the authenticator: 1 to 1,023 bytes (WebAuthn Level 3 §4).
 public struct CredentialID: Hashable, Sendable {
     /// Maximum length in bytes.
@@ -33,30 +35,28 @@ public struct UserHandle: Hashable, Sendable {
 /// SHA-256 of the client data, 32 bytes.
 ///
 /// Authenticators sign the hash that they receive.
-public struct ClientDataHash: Hashable, Sendable {
+public struct ClientDataHash: FixedLengthBytes, Hashable, Sendable {
+    /// Length in bytes.
+    public static let length = 32
+
     /// The 32 bytes.
     public let bytes: [UInt8]
 
-    /// Creates a hash from 32 bytes; `nil` for another length.
-    public init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == 32 else { return nil }
-        self.bytes = Array(bytes)
-    }
+    /// Creates a value from bytes whose length has been checked.
+    public init(checked bytes: some Collection<UInt8>) { self.bytes = Array(bytes) }
 }
 
 /// Model of an authenticator, 16 bytes.
-public struct AAGUID: Hashable, Sendable {
+public struct AAGUID: FixedLengthBytes, Hashable, Sendable {
+    /// Length in bytes.
+    public static let length = 16
+
     /// Sixteen zero bytes, which mean that the model is not stated.
-    public static let zero = AAGUID()
+    public static let zero = AAGUID(checked: repeatElement(0, count: length))
 
     /// The 16 bytes.
     public let bytes: [UInt8]
 
-    private init() { bytes = [UInt8](repeating: 0, count: 16) }
-
-    /// Creates an AAGUID from 16 bytes; `nil` for another length.
-    public init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == 16 else { return nil }
-        self.bytes = Array(bytes)
-    }
+    /// Creates a value from bytes whose length has been checked.
+    public init(checked bytes: some Collection<UInt8>) { self.bytes = Array(bytes) }
 }

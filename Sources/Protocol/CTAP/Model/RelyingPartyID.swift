@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Crypto
+public import HybridPrimitives
 
 /// ID of a relying party: a domain, or the name of a local service if the caller accepts such names.
 ///
@@ -83,7 +84,7 @@ public struct RelyingPartyID: Hashable, Sendable {
 
     /// SHA-256 of the text, the first part of authenticator data.
     public var hash: RelyingPartyIDHash {
-        RelyingPartyIDHash(digest: Array(SHA256.hash(data: Array(text.utf8))))
+        RelyingPartyIDHash(checked: Array(SHA256.hash(data: Array(text.utf8))))
     }
 
     /// Returns true if the label is a number, decimal or `0x…`.
@@ -116,15 +117,13 @@ extension RelyingPartyID: CustomStringConvertible {
 }
 
 /// SHA-256 of a relying party ID, 32 bytes.
-public struct RelyingPartyIDHash: Hashable, Sendable {
+public struct RelyingPartyIDHash: FixedLengthBytes, Hashable, Sendable {
+    /// Length in bytes.
+    public static let length = 32
+
     /// The 32 bytes.
     public let bytes: [UInt8]
 
-    init(digest: [UInt8]) { self.bytes = digest }
-
-    /// Creates a hash from 32 bytes; `nil` for another length.
-    public init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == 32 else { return nil }
-        self.bytes = Array(bytes)
-    }
+    /// Creates a value from bytes whose length has been checked.
+    public init(checked bytes: some Collection<UInt8>) { self.bytes = Array(bytes) }
 }

@@ -11,10 +11,7 @@ public struct Challenge: Hashable, Sendable {
     public let bytes: [UInt8]
 
     /// Creates a challenge from the system's random source.
-    public static func random() -> Challenge {
-        var source = SystemRandomNumberGenerator()
-        return Challenge(bytes: (0..<length).map { _ in UInt8.random(in: .min ... .max, using: &source) })
-    }
+    public static func random() -> Challenge { Challenge(bytes: .random(length)) }
 
     init(bytes: [UInt8]) { self.bytes = bytes }
 

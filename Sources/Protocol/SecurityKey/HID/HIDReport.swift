@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import HybridPrimitives
+
 /// One report of the HID interface: 64 bytes, without a report ID.
 ///
 /// A report carries one packet of a message (CTAP 2.2 §11.2.4). The first packet of a message is 4 bytes channel ‖
 /// 1 byte command with the top bit set ‖ 2 bytes length of the message, big-endian ‖ 57 bytes data. Each further packet
 /// is 4 bytes channel ‖ 1 byte sequence number ‖ 59 bytes data. Zeros fill the last packet.
-public struct HIDReport: Hashable, Sendable {
+public struct HIDReport: FixedLengthBytes, Hashable, Sendable {
     /// Length in bytes.
     public static let length = 64
 
     /// The 64 bytes.
     public let bytes: [UInt8]
 
-    /// Creates a report from 64 bytes; `nil` for another length.
-    public init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == Self.length else { return nil }
-        self.bytes = Array(bytes)
-    }
+    /// Creates a value from bytes whose length has been checked.
+    public init(checked bytes: some Collection<UInt8>) { self.bytes = Array(bytes) }
 
     /// Creates a report from a header and at most as much data as fits; zeros fill the rest.
     init(header: [UInt8], data: some Collection<UInt8>) {

@@ -35,15 +35,6 @@ public struct ClientData: Equatable, Sendable {
             ] + (foreign.map { [("topOrigin", .string($0.text))] } ?? [])
         )
         json = Array(object.serialized(.clientData).utf8)
-        hash = ClientDataHash(digestOf: json)
-    }
-}
-
-extension ClientDataHash {
-    fileprivate init(digestOf bytes: [UInt8]) {
-        guard let hash = ClientDataHash(bytes: Array(SHA256.hash(data: bytes))) else {
-            preconditionFailure("SHA-256 has 32 bytes")
-        }
-        self = hash
+        hash = ClientDataHash(checked: Array(SHA256.hash(data: json)))
     }
 }

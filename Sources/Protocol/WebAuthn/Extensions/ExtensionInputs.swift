@@ -116,8 +116,6 @@ extension PRFSalt {
     /// The salt is the SHA-256 of `WebAuthn PRF`, a zero byte and the input. The prefix separates such salts from those
     /// of applications that use `hmac-secret` directly.
     init(hashing value: [UInt8]) {
-        let digest = Array(SHA256.hash(data: Array("WebAuthn PRF".utf8) + [0] + value))
-        guard let salt = PRFSalt(bytes: digest) else { preconditionFailure("SHA-256 has 32 bytes") }
-        self = salt
+        self.init(checked: Array(SHA256.hash(data: Array("WebAuthn PRF".utf8) + [0] + value)))
     }
 }

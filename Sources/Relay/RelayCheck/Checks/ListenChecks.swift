@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridCaBLE
+internal import HybridPrimitives
 internal import NIOCore
 
 /// Checks of the connection on which a linked phone waits for wake-ups.

@@ -3,6 +3,7 @@
 internal import FoundationEssentials
 internal import HybridCaBLE
 internal import HybridNetwork
+internal import HybridPrimitives
 internal import NIOCore
 
 /// Checks of TLS, and of requests that a relay must accept.
@@ -129,7 +130,7 @@ extension CheckRun {
         let path = "/cable/connect/\(phone.routing.hex.uppercased())/\(phone.tunnel.hex.uppercased())"
         let joined = try await ask(ProbeRequest(path)).response.status
         guard joined == 101 else { return .differs("/cable/connect in upper case: \(joined)") }
-        let other = ProbeRequest("/cable/new/\(try freshTunnel().hex.uppercased())")
+        let other = ProbeRequest("/cable/new/\(TunnelID.random().hex.uppercased())")
         let opened = try await ask(other).response.status
         guard opened == 101 else { return .differs("/cable/new in upper case: \(opened)") }
         return .ok("101 both times")
@@ -145,7 +146,7 @@ extension CheckRun {
     }
 
     func noDeflate() async throws(ProbeError) -> CheckOutcome {
-        let request = try newRequest {
+        let request = newRequest {
             $0.fields = [("Sec-WebSocket-Extensions", "permessage-deflate; client_max_window_bits")]
         }
         let response = try await ask(request).response

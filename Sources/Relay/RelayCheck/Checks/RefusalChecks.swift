@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridCaBLE
+internal import HybridPrimitives
 internal import NIOCore
 
 /// Checks of requests that a relay must reject.
@@ -13,7 +14,7 @@ extension CheckRun {
     func unknownTunnel() async throws(ProbeError) -> CheckOutcome {
         // The routing ID is one that the relay assigned, so only the tunnel is unknown.
         let routing = (try? opening?.get().response.routingID)?.hex ?? "000000"
-        return try await expect(404, ProbeRequest("/cable/connect/\(routing)/\(try freshTunnel().hex)"))
+        return try await expect(404, ProbeRequest("/cable/connect/\(routing)/\(TunnelID.random().hex)"))
     }
 
     func wrongRoutingID() async throws(ProbeError) -> CheckOutcome {
@@ -25,7 +26,7 @@ extension CheckRun {
     private func statusesOfMalformedIDs() async throws(ProbeError) -> [(name: String, status: Int)] {
         if let malformedStatuses { return try malformedStatuses.get() }
         do throws(ProbeError) {
-            let tunnel = try freshTunnel().hex
+            let tunnel = TunnelID.random().hex
             var statuses: [(name: String, status: Int)] = []
             for (name, path) in [
                 ("too short", "/cable/new/\(tunnel.dropLast(2))"),
@@ -50,7 +51,7 @@ extension CheckRun {
 
     func contactNotGone() async throws(ProbeError) -> CheckOutcome {
         // Hexadecimal digits are base64url, too, so this is an unused contact ID.
-        var request = ProbeRequest("/cable/contact/\(try freshTunnel().hex)")
+        var request = ProbeRequest("/cable/contact/\(TunnelID.random().hex)")
         request.fields = [("X-caBLE-Client-Payload", "a103626761")]
         let response = try await ask(request).response
         guard response.status == 410 else { return .ok(response.summary) }

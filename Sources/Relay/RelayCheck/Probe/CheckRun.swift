@@ -198,17 +198,9 @@ struct ProbeTunnel: Sendable {
 }
 
 extension CheckRun {
-    /// Returns a random tunnel ID.
-    func freshTunnel() throws(ProbeError) -> TunnelID {
-        guard let tunnel = TunnelID(bytes: (0..<TunnelID.length).map { _ in UInt8.random(in: 0...255) }) else {
-            throw .malformed("no tunnel ID")
-        }
-        return tunnel
-    }
-
     /// Returns a request for `/cable/new` with a random tunnel ID and the deviations of a check.
-    func newRequest(_ deviate: (inout ProbeRequest) -> Void = { _ in }) throws(ProbeError) -> ProbeRequest {
-        var request = ProbeRequest(TunnelPath.new(try freshTunnel()).text)
+    func newRequest(_ deviate: (inout ProbeRequest) -> Void = { _ in }) -> ProbeRequest {
+        var request = ProbeRequest(TunnelPath.new(.random()).text)
         deviate(&request)
         return request
     }
@@ -216,7 +208,7 @@ extension CheckRun {
     /// Opens a tunnel as an authenticator.
     func phone() async throws(ProbeError) -> ProbeAuthenticator {
         do throws(ProbeError) {
-            let tunnel = try freshTunnel()
+            let tunnel = TunnelID.random()
             let made = try await ask(ProbeRequest(TunnelPath.new(tunnel).text))
             guard made.response.status == 101 else {
                 throw .noTunnel("/cable/new was answered \(made.response.summary)")

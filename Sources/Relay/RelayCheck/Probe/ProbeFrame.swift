@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridPrimitives
 internal import NIOCore
 
 /// A WebSocket frame (RFC 6455 §5.2), valid or not, as the checks send and read it.
@@ -33,7 +34,7 @@ struct ProbeFrame: Hashable, Sendable {
         default: head += [maskBit | 127] + (0..<8).map { UInt8(truncatingIfNeeded: count >> (56 - 8 * $0)) }
         }
         guard masked else { return head + payload }
-        let mask = (0..<4).map { _ in UInt8.random(in: 0...255) }
+        let mask = [UInt8].random(4)
         var body = payload
         body.withUnsafeMutableBufferPointer { body in
             for index in body.indices { body[index] ^= mask[index & 3] }

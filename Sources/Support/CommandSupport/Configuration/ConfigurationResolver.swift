@@ -9,7 +9,7 @@ package import HybridProgram
 /// command line, environment and file are passed in. An unknown name is an error in every source, because otherwise a
 /// misspelled limit would have no effect.
 package struct ConfigurationResolver: Sendable {
-    private let settings: [AnySetting]
+    private let settings: [any AnySetting]
     private let ignoredVariables: [String]
 
     /// A text from the file or the environment.
@@ -20,7 +20,7 @@ package struct ConfigurationResolver: Sendable {
     /// - Parameters:
     ///   - settings: The settings, in the order in which `check-config` shows them.
     ///   - ignoredVariables: `HYBRID_…` variables that belong to other programs; `HYBRID_TEST_*` matches a prefix.
-    package init(_ settings: [AnySetting], ignoredVariables: [String] = []) {
+    package init(_ settings: [any AnySetting], ignoredVariables: [String] = []) {
         self.settings = settings
         self.ignoredVariables = ignoredVariables
     }
@@ -41,6 +41,11 @@ package struct ConfigurationResolver: Sendable {
             entries.append(entry)
         }
         return Configuration(entries: entries)
+    }
+
+    /// Returns the name of the setting whose flag a property holds: `max-early` for `maxEarly`.
+    func name(ofProperty property: String) -> String? {
+        settings.map(\.declaration.name).first { $0.replacing("-", with: "") == property.lowercased() }
     }
 
     private func lines(of file: ConfigurationFile?) throws(CommandFailure) -> [Assignment] {

@@ -47,19 +47,10 @@ package struct GivenFlags: Hashable, Sendable {
         if let text { texts[setting.declaration.name] = [text] }
     }
 
-    /// Records every text of a repeated flag, if it was given at all.
-    package mutating func set<Value>(_ setting: Setting<Value>, _ texts: [String]) {
-        if !texts.isEmpty { self.texts[setting.declaration.name] = texts }
-    }
-
-    /// Records a flag without a value, if it was given.
-    package mutating func set<Value>(_ setting: Setting<Value>, given: Bool) {
-        if given { texts[setting.declaration.name] = ["yes"] }
-    }
-
-    /// Records a flag with an inversion (`--x`, `--no-x`), if either was given.
-    package mutating func set<Value>(_ setting: Setting<Value>, _ choice: Bool?) {
-        if let choice { texts[setting.declaration.name] = [choice ? "yes" : "no"] }
+    /// The texts of a flag by the setting's name; `nil` if it was not given.
+    subscript(name: String) -> [String]? {
+        get { texts[name] }
+        set { texts[name] = newValue }
     }
 }
 

@@ -12,13 +12,13 @@ package struct Setting<Value: Sendable>: Sendable {
 
     /// Creates a setting that always has a value.
     package init(_ name: String, _ parser: SettingParser<Value>, default defaultText: String, help: String) {
-        declaration = SettingDeclaration(name: name, defaultTexts: [defaultText], isList: false, help: help)
+        declaration = SettingDeclaration(name, parser.placeholder, [defaultText], help)
         read = { texts throws(SettingParseError) in try parser.value(of: texts.last ?? defaultText) }
     }
 
     /// Creates a setting that may have no value.
     package init<Element>(_ name: String, _ parser: SettingParser<Element>, help: String) where Value == Element? {
-        declaration = SettingDeclaration(name: name, defaultTexts: nil, isList: false, help: help)
+        declaration = SettingDeclaration(name, parser.placeholder, nil, help)
         read = { texts throws(SettingParseError) in
             guard let text = texts.last else { return nil }
             return try parser.value(of: text)
@@ -32,19 +32,13 @@ package struct Setting<Value: Sendable>: Sendable {
         default defaultTexts: [String]? = nil,
         help: String
     ) where Value == [Element] {
-        declaration = SettingDeclaration(name: name, defaultTexts: defaultTexts, isList: true, help: help)
+        declaration = SettingDeclaration(name, parser.placeholder, defaultTexts, isList: true, help)
         read = { texts throws(SettingParseError) in try texts.map(parser.value(of:)) }
-    }
-
-    /// The help text of the flag, with the default.
-    package var help: String {
-        guard let texts = declaration.defaultTexts else { return declaration.help }
-        return "\(declaration.help) (default: \(texts.joined(separator: ", ")))"
     }
 }
 
 /// The error for a text that a setting does not accept.
-struct SettingParseError: Error {
+package struct SettingParseError: Error {
     let text: String
     let expected: String
 }
@@ -53,12 +47,19 @@ struct SettingParseError: Error {
 package struct SettingDeclaration: Hashable, Sendable {
     /// The name as in the flag, without the leading dashes.
     package let name: String
+    /// The placeholder for a value in the flag's help.
+    let placeholder: String
     /// The default texts, or `nil` if there is no default.
     package let defaultTexts: [String]?
     /// True if the setting may have several values.
     package let isList: Bool
     /// The purpose, in one sentence.
     package let help: String
+
+    init(_ name: String, _ placeholder: String, _ defaultTexts: [String]?, isList: Bool = false, _ help: String) {
+        (self.name, self.placeholder, self.defaultTexts) = (name, placeholder, defaultTexts)
+        (self.isList, self.help) = (isList, help)
+    }
 
     /// The prefix of variables and of keys of the file.
     static let variablePrefix = "HYBRID_"
@@ -67,16 +68,15 @@ package struct SettingDeclaration: Hashable, Sendable {
     var variable: String { Self.variablePrefix + name.uppercased().replacing("-", with: "_") }
 }
 
-/// A setting with its type erased, so that settings of all types fit in one list.
-package struct AnySetting: Sendable {
-    /// The setting.
-    package let declaration: SettingDeclaration
-    let check: @Sendable ([String]) throws(SettingParseError) -> Void
+/// A setting of any type.
+package protocol AnySetting: Sendable {
+    /// The setting without its type.
+    var declaration: SettingDeclaration { get }
 
-    /// Creates a type-erased setting.
-    package init<Value>(_ setting: Setting<Value>) {
-        declaration = setting.declaration
-        let read = setting.read
-        check = { texts throws(SettingParseError) in _ = try read(texts) }
-    }
+    /// Parses the texts of the effective source.
+    func check(_ texts: [String]) throws(SettingParseError)
+}
+
+extension Setting: AnySetting {
+    package func check(_ texts: [String]) throws(SettingParseError) { _ = try read(texts) }
 }

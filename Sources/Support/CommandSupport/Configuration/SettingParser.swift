@@ -4,12 +4,15 @@
 package struct SettingParser<Value: Sendable>: Sendable {
     /// The accepted form, such as `a number of seconds`; it completes the sentence `"5m" is not …`.
     package let expected: String
+    /// The placeholder for a value in the help of a flag, such as `file`.
+    let placeholder: String
     /// Returns the value of a text, or `nil` if the text is not accepted.
     package let parse: @Sendable (String) -> Value?
 
     /// Creates a parser.
-    package init(expected: String, parse: @escaping @Sendable (String) -> Value?) {
+    package init(expected: String, placeholder: String = "value", parse: @escaping @Sendable (String) -> Value?) {
         self.expected = expected
+        self.placeholder = placeholder
         self.parse = parse
     }
 
@@ -20,17 +23,21 @@ package struct SettingParser<Value: Sendable>: Sendable {
 }
 
 extension SettingParser<String> {
-    /// A parser for any text that is not empty.
-    package static var text: Self { SettingParser(expected: "a text") { $0.isEmpty ? nil : $0 } }
+    /// Returns a parser for any text that is not empty.
+    package static func text(_ placeholder: String) -> Self {
+        SettingParser(expected: "a text", placeholder: placeholder) { $0.isEmpty ? nil : $0 }
+    }
 
-    /// A parser for the path of a file or directory.
-    package static var path: Self {
-        SettingParser(expected: "a path") { $0.isEmpty || $0.utf8.contains(0) ? nil : $0 }
+    /// Returns a parser for the path of a file or directory.
+    package static func path(_ placeholder: String) -> Self {
+        SettingParser(expected: "a path", placeholder: placeholder) { $0.isEmpty || $0.utf8.contains(0) ? nil : $0 }
     }
 
     /// Returns a parser that accepts any of the given words.
     package static func choice(_ words: [String]) -> Self {
-        SettingParser(expected: "one of \(words.joined(separator: ", "))") { words.contains($0) ? $0 : nil }
+        SettingParser(expected: "one of \(words.joined(separator: ", "))", placeholder: words.joined(separator: "|")) {
+            words.contains($0) ? $0 : nil
+        }
     }
 }
 
@@ -51,8 +58,9 @@ extension SettingParser<Bool> {
 
 extension SettingParser<Int> {
     /// Returns a parser for a number in decimal digits, without a sign.
-    package static func number(_ range: ClosedRange<Int> = 0...Int.max) -> Self {
-        SettingParser(expected: "a number" + extent(range, of: 0...Int.max) { "\($0)" }) { text in
+    package static func number(_ range: ClosedRange<Int> = 0...Int.max, _ placeholder: String = "n") -> Self {
+        let expected = "a number" + extent(range, of: 0...Int.max) { "\($0)" }
+        return SettingParser(expected: expected, placeholder: placeholder) { text in
             digits(text).flatMap { range.contains($0) ? $0 : nil }
         }
     }
@@ -62,7 +70,8 @@ extension SettingParser<Int> {
     package static func bytes(_ range: ClosedRange<Int> = 0...Int.max) -> Self {
         let limits = extent(range, of: 0...Int.max, describe: byteText)
         return SettingParser(
-            expected: "a number of bytes such as 65536, 64K or 1M" + (limits.isEmpty ? "" : "," + limits)
+            expected: "a number of bytes such as 65536, 64K or 1M" + (limits.isEmpty ? "" : "," + limits),
+            placeholder: "bytes"
         ) { text in
             let count = text.utf8.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
             guard let number = digits(String(decoding: count, as: UTF8.self)) else { return nil }
@@ -87,7 +96,7 @@ extension SettingParser<Duration> {
     /// Returns a parser for a number of seconds with up to nine decimal places.
     package static func seconds(_ range: ClosedRange<Duration>? = nil) -> Self {
         let limits = range.map { extent($0, of: anyTime, describe: secondsText) } ?? ""
-        return SettingParser(expected: "a number of seconds" + limits) { text in
+        return SettingParser(expected: "a number of seconds" + limits, placeholder: "s") { text in
             let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             let decimals = parts.count > 1 ? parts[1] : "0"
             guard let whole = digits(parts[0]), (1...9).contains(decimals.utf8.count),

@@ -3,6 +3,7 @@
 internal import HybridBLEAdvert
 internal import HybridCaBLE
 internal import HybridDataChannel
+internal import HybridPrimitives
 
 /// An acceptor of L2CAP connections, which returns the first client that verifies.
 ///

@@ -14,11 +14,10 @@ struct ShownCode: Sendable {
     private let clientKey: P256.KeyAgreement.PrivateKey
 
     init(hint: RequestHint, channels: [DataChannelKind], offersLinking: Bool = false) {
-        var generator = SystemRandomNumberGenerator()
         clientKey = P256.KeyAgreement.PrivateKey(compactRepresentable: false)
         offer = QROffer(
             clientKey: clientKey.publicKey,
-            secret: QRSecret(using: &generator),
+            secret: .random(),
             created: WallClock.realtime.now(),
             hint: hint,
             channels: channels,

@@ -3,6 +3,7 @@
 import Crypto
 import HybridCBOR
 import HybridCTAP
+import HybridPrimitives
 import TestSupport
 
 @testable import HybridVault

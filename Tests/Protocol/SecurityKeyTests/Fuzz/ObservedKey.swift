@@ -2,6 +2,7 @@
 
 import HybridCBOR
 import HybridCTAP
+import HybridPrimitives
 import HybridSecurityKey
 import TestSupport
 

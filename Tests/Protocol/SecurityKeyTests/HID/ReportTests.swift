@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HybridCTAP
+import HybridPrimitives
 import HybridSecurityKey
 import TestSupport
 import Testing

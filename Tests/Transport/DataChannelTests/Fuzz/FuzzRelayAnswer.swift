@@ -2,6 +2,7 @@
 
 import HybridCaBLE
 import HybridNetwork
+import HybridPrimitives
 import TestSupport
 
 @testable import HybridDataChannel

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HybridCaBLE
+import HybridPrimitives
 import HybridRelayCore
 import TestSupport
 

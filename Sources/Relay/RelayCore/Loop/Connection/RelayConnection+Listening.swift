@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridCaBLE
+internal import HybridPrimitives
 internal import NIOCore
 
 // A phone that listens for wake-ups: challenged, listening, closing.
@@ -15,8 +16,7 @@ extension RelayConnection {
 
     /// Sends the response and the challenge; the phone has the time of a request to answer.
     func challenge(_ contact: ContactID, _ request: UpgradeRequest) {
-        var generator = SystemRandomNumberGenerator()
-        let challenge = ListenChallenge(using: &generator)
+        let challenge = ListenChallenge.random()
         listener = ListeningPhone(contact, challenge)
         frames = FrameReader(maximumMessage: ListenMessage.maximumLength)
         phase = .listening

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridCaBLE
+internal import HybridPrimitives
 internal import NIOCore
 
 // A phone that listens and requests the contact ID of its push subscription.
@@ -16,8 +17,7 @@ extension RelayConnection {
         if let reason = gateway.objection(to: subscription) { return send(.unsealed(reason)) }
         listener.pushContactCount += 1
         let number = listener.pushContactCount
-        var generator = SystemRandomNumberGenerator()
-        let nonce = PushNonce(using: &generator)
+        let nonce = PushNonce.random()
         listener.pendingPushContact = PendingPushContact(
             number: number,
             subscription: subscription,

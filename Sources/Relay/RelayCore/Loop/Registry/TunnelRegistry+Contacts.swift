@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridCaBLE
+internal import HybridPrimitives
 internal import HybridThreads
 internal import Metrics
 internal import NIOCore
@@ -25,9 +26,8 @@ extension TunnelRegistry {
         guard let digest = ContactDigest(contact) else { throw .foreignContact }
         guard let payload else { throw .malformedPayload }
         var generator = SystemRandomNumberGenerator()
-        let bytes = (0..<TunnelID.length).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        let tunnel = TunnelID(using: &generator)
         let check = UInt8.random(in: .min ... .max, using: &generator)
-        guard let tunnel = TunnelID(bytes: bytes) else { throw .full }
         do throws(UpgradeRefusal) {
             let (key, instructions, count) = try state.withLock { state throws(UpgradeRefusal) in
                 if let refusal = state.contacts.refusal(of: digest, now: now) { throw refusal }

@@ -138,8 +138,7 @@ extension TunnelTokens {
     /// - Throws: ``ParseError`` if the name is malformed.
     public static func make(name: String) throws(ParseError) -> (token: String, line: String) {
         guard let name = Self.name(name.utf8) else { throw ParseError(reason: .malformedName, line: nil) }
-        var generator = SystemRandomNumberGenerator()
-        let token = Base64URL.encode((0..<tokenBytes).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+        let token = Base64URL.encode([UInt8].random(tokenBytes))
         return (token, "\(name) \(Hex.encode(SHA256.hash(data: Array(token.utf8))))")
     }
 }

@@ -4,6 +4,7 @@ internal import Crypto
 internal import HybridBLEAdvert
 internal import HybridCaBLE
 internal import HybridDataChannel
+internal import HybridPrimitives
 internal import HybridThreads
 
 /// Stage 1 of a linked session: the authenticator advertises and joins the tunnel, in which the client waits.

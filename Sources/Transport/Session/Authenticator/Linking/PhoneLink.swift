@@ -51,10 +51,9 @@ public struct PhoneLink: Sendable, SecretMaterial {
 
     /// Creates a new link with random secrets.
     public init(at domain: TunnelDomain) {
-        var generator = SystemRandomNumberGenerator()
         self.init(
-            id: LinkID(using: &generator),
-            secret: LinkSecret(using: &generator),
+            id: .random(),
+            secret: .random(),
             contactKey: ContactKey(),
             domain: domain
         )
