@@ -5,6 +5,7 @@ import ExchangeTestSupport
 import HybridCBOR
 import HybridCTAP
 import HybridCredentialExchange
+import HybridPrimitives
 import TestSupport
 
 @testable import HybridVault

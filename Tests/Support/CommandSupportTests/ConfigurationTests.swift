@@ -59,8 +59,8 @@ struct ConfigurationTests {
         #expect(try configuration.value(Sample.open) == false)
         #expect(try configuration.value(Sample.tags) == [1, 2])
         #expect(configuration.source(of: Sample.size) == .defaultValue)
-        #expect(Sample.size.help == "The largest message. (default: 64K)")
-        #expect(Sample.key.help == "The key.")
+        #expect(Sample.size.declaration.help == "The largest message.")
+        #expect(Sample.key.declaration.help == "The key.")
     }
 
     @Test("a flag overrides a variable, a variable the file, the file the default", arguments: 0..<8)
@@ -99,7 +99,7 @@ struct ConfigurationTests {
                 .texts
         }
         #expect(try given().isEmpty)
-        #expect(try given("--json", "--tls-key", "k").keys == ["tls-key"])
+        #expect(try given("--json", "--tls-key", "k") == ["tls-key": ["k"]])
         #expect(
             try given("--tls-key", "k", "--listen", "a", "--listen", "b", "--open")
                 == ["tls-key": ["k"], "listen": ["a", "b"], "open": ["yes"]]
@@ -116,6 +116,38 @@ struct ConfigurationTests {
         #expect(help.contains("--open                  Open it."))
         #expect(help.contains("--shut/--no-shut        Shut it. (default: yes)"))
     }
+
+    /// Sources with an error, and the expected sentence.
+    struct Wrong: Sendable {
+        var flags: [String: [String]] = [:]
+        var environment: [String: String] = [:]
+        var file: String?
+        let sentence: String
+
+        var failure: CommandFailure {
+            CommandFailure(sentence, status: flags.isEmpty ? .configuration : .usage)
+        }
+    }
+
+    private static let wrongValues = [
+        Wrong(
+            file: "# c\nHYBRID_IDLE_TIMEOUT=5m",
+            sentence: "HYBRID_IDLE_TIMEOUT in /etc/x.env line 2: \"5m\" is not a number of seconds"
+        ),
+        Wrong(
+            environment: ["HYBRID_IDLE_TIMEOUT": "5m"],
+            sentence: "HYBRID_IDLE_TIMEOUT in the environment: \"5m\" is not a number of seconds"
+        ),
+        Wrong(
+            environment: ["HYBRID_TLS_KEY": ""],
+            sentence: "HYBRID_TLS_KEY in the environment: it is empty; leave it out, or give a path"
+        ),
+        Wrong(flags: ["idle-timeout": ["5m"]], sentence: "--idle-timeout: \"5m\" is not a number of seconds"),
+        Wrong(flags: ["idle-timeout": ["5", "6"]], sentence: "--idle-timeout: it is given more than once"),
+        Wrong(flags: ["token": ["12345"]], sentence: "--token: \"12345\" is not a number from 1000 to 9999"),
+        Wrong(flags: ["tag": ["1", "x"]], sentence: "--tag: \"x\" is not a number"),
+        Wrong(flags: ["idle-timeout": ["\u{1B}[m"]], sentence: "--idle-timeout: \"?[m\" is not a number of seconds"),
+    ]
 
     @Test("a wrong value is reported with its source, its text and the expected form", arguments: wrongValues)
     func wrongValue(_ wrong: Wrong) {
