@@ -45,7 +45,8 @@ package final class DeviceServer: Sendable {
     /// - Parameter idleLimit: The time, in milliseconds.
     package func serve(idleLimit: CInt) {
         let flags = CInt(SOCK_NONBLOCK.rawValue)
-        AcceptLoop.run(on: listener.number, flags: flags, idleLimit: idleLimit, isIdle: { users.withLock(\.isEmpty) }) {
+        let isIdle = { users.withLock(\.isEmpty) }
+        AcceptLoop.run(on: listener.number, flags: flags, idleLimit: idleLimit, isIdle: isIdle) {
             start(OpenDescriptor($0), of: $1.user)
         }
     }

@@ -2,8 +2,8 @@
 
 import HybridBLEAdvert
 import HybridCaBLE
-import HybridPrimitives
 import HybridDBus
+import HybridPrimitives
 import HybridVirtualBlueZ
 import IntegrationTestSupport
 import Testing

@@ -2,8 +2,8 @@
 
 import Glibc
 import HybridCaBLE
-import HybridPrimitives
 import HybridDBus
+import HybridPrimitives
 import HybridThreads
 import IntegrationTestSupport
 import Testing

@@ -2,9 +2,9 @@
 
 import Foundation
 import HybridCaBLE
+import HybridDBus
 import HybridPhoneLinks
 import HybridSession
-import HybridDBus
 import HybridVirtualBlueZ
 import TestSupport
 import Testing

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import HybridPrimitives
 import HybridDBus
+import HybridPrimitives
 import HybridVirtualBlueZ
 import IntegrationTestSupport
 import TestSupport

@@ -2,8 +2,8 @@
 
 internal import CHybridGTK
 internal import Glibc
-internal import HybridProgram
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridPromptModel
 
 /// A run of the program: standard input, the window and standard output around a ``PromptModel``.

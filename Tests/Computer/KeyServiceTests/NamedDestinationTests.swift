@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HybridCommandSupport
-import HybridProgram
 import HybridPrimitives
+import HybridProgram
 import HybridSSHAgent
 import SSHTestSupport
 import Testing

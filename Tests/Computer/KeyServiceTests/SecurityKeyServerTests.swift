@@ -3,8 +3,8 @@
 import Foundation
 import Glibc
 import HybridCTAP
-import HybridSecurityKey
 import HybridCommandSupport
+import HybridSecurityKey
 import HybridThreads
 import SSHTestSupport
 import TestSupport

@@ -3,8 +3,8 @@
 import Foundation
 import HybridCTAP
 import HybridCommandSupport
-import HybridProgram
 import HybridPrimitives
+import HybridProgram
 import SSHTestSupport
 import TestSupport
 import Testing

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import HybridDesktopPortal
 import HybridDBus
+import HybridDesktopPortal
 import TestSupport
 import Testing
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import HybridDesktopPortal
 import HybridDBus
+import HybridDesktopPortal
 import TestSupport
 import Testing
 

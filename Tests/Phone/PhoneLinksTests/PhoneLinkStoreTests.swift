@@ -3,8 +3,8 @@
 import Foundation
 import HybridCaBLE
 import HybridCommandSupport
-import HybridProgram
 import HybridPrimitives
+import HybridProgram
 import HybridSession
 import TestSupport
 import Testing

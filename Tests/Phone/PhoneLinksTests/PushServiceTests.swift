@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HybridCaBLE
+import HybridDBus
 import HybridPrimitives
 import HybridSession
-import HybridDBus
 import HybridThreads
 import HybridVirtualBlueZ
 import TestSupport

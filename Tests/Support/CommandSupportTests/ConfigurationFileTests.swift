@@ -3,10 +3,10 @@
 import FoundationEssentials
 import Glibc
 import HybridPrimitives
+import HybridProgram
 import Testing
 
 @testable import HybridCommandSupport
-import HybridProgram
 
 @Suite("Reading the configuration file and the environment")
 struct ConfigurationFileTests {

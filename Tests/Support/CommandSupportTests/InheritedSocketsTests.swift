@@ -2,10 +2,10 @@
 
 import Glibc
 import HybridPrimitives
+import HybridProgram
 import Testing
 
 @testable import HybridCommandSupport
-import HybridProgram
 
 @Suite("Sockets from the service manager", .serialized)
 struct InheritedSocketsTests {

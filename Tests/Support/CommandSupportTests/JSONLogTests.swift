@@ -2,13 +2,13 @@
 
 import FoundationEssentials
 import Glibc
+import HybridProgram
 import HybridThreads
 import Logging
 import TestSupport
 import Testing
 
 @testable import HybridCommandSupport
-import HybridProgram
 
 @Suite("JSON log lines")
 struct JSONLogTests {

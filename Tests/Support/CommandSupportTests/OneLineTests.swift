@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HybridPrimitives
+import HybridProgram
 import Logging
 import Testing
 
 @testable import HybridCommandSupport
-import HybridProgram
 
 @Suite("Lines on standard error")
 struct OneLineTests {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import HybridProgram
 import Testing
 
 @testable import HybridCommandSupport
-import HybridProgram
 
 /// Serialized, because signal handlers belong to the whole process.
 @Suite("Termination signals", .serialized)

@@ -2,8 +2,8 @@
 
 import Foundation
 import HybridCommandSupport
-import HybridProgram
 import HybridPrimitives
+import HybridProgram
 import Testing
 
 @Suite("Token files", .timeLimit(.minutes(10)))

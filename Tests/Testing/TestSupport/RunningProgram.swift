@@ -74,7 +74,8 @@ package final class RunningProgram: Sendable {
     package func send(_ signal: Int32) { process.send(signal) }
 
     /// Waits until a whole line on standard error satisfies a condition, and returns it.
-    package func line(within limit: Duration = .seconds(60), where matches: (Substring) -> Bool) async throws -> String {
+    package func line(within limit: Duration = .seconds(60), where matches: (Substring) -> Bool) async throws -> String
+    {
         var found: String?
         try await Waiting.until("a line of \(name)", within: limit, evidence: self.errors) {
             // Read first: once the program has ended, its output is complete.
