@@ -45,7 +45,7 @@ package final class DeviceServer: Sendable {
     /// - Parameter idleLimit: The time, in milliseconds.
     package func serve(idleLimit: CInt) {
         let flags = CInt(SOCK_NONBLOCK.rawValue)
-        let isIdle = { users.withLock(\.isEmpty) }
+        let isIdle = { self.users.withLock(\.isEmpty) }
         AcceptLoop.run(on: listener.number, flags: flags, idleLimit: idleLimit, isIdle: isIdle) {
             start(OpenDescriptor($0), of: $1.user)
         }
