@@ -95,10 +95,12 @@ struct DigitalCredentialTests {
             let data = String(repeating: "A", count: padding)
             let long = try await Self.present(lab, try Self.reply(lab, head + data + tail))
             #expect(long.client.output == #"{"protocol":"p","data":""# + data + "\"}\n", "\(long.client.errors)")
+            // As in JSON.parse, half of a pair of surrogates is a character that can't be shown.
+            let half = try await Self.present(lab, try Self.reply(lab, #"{"response":{"digital":{"data":"\ud800A"}}}"#))
+            #expect(half.client.output.contains("\"\u{FFFD}A\""), "\(half.client.errors)")
             for text in [
                 #"{"response":{"digital":{"data":"SECRET""#, #"{"response":{"digital":{"data":"SECRET","data":1}}}"#,
-                #"["SECRET"]"#, String(repeating: "[", count: 100_000),
-                #"{"response":{"digital":{"data":"\ud800SECRET"}}}"#, "",
+                #"["SECRET"]"#, String(repeating: "[", count: 100_000), "",
             ] {
                 let done = try await Self.present(lab, try Self.reply(lab, text))
                 done.client.expect(65, "the phone's reply is unusable")

@@ -46,7 +46,7 @@ public struct JSONCursor: Sendable {
 
     /// The path in JavaScript's notation, such as `publicKey.allowCredentials[0].id`; for a document its name.
     ///
-    /// Names other than a few letters, which the sender may have chosen, are shortened and made safe to show.
+    /// Names that are no short identifiers, which the sender may have chosen, are shortened and made safe to show.
     public var path: String {
         var path = ""
         var current = location
@@ -62,8 +62,11 @@ public struct JSONCursor: Sendable {
     }
 
     private static func shown(_ name: String) -> String {
-        let isPlain = name.utf8.allSatisfy { (UInt8(ascii: "A")...UInt8(ascii: "z")).contains($0) }
-        return isPlain && name.utf8.count <= SafeText.maximumLength ? ".\(name)" : "[\(SafeText(quoting: name))]"
+        let isPlain = name.unicodeScalars.allSatisfy { character in
+            "a"..."z" ~= character || "A"..."Z" ~= character || "0"..."9" ~= character || character == "_"
+        }
+        let isShort = (1...SafeText.maximumLength).contains(name.utf8.count)
+        return isPlain && isShort ? ".\(name)" : "[\(SafeText(quoting: name))]"
     }
 
     // MARK: - Members

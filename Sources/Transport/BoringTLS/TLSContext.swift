@@ -9,7 +9,8 @@ private import CNIOBoringSSL
 
 /// The TLS settings of connections on all threads: version 1.2 or 1.3, and no renegotiation.
 ///
-/// What only one side has is in extensions: certificate, key and early data of a server, trust and sessions of a client.
+/// Extensions have the parts of one side only: certificate, key and early data of a server, trust and sessions of a
+/// client.
 package final class TLSContext: Sendable {
     /// The side of a connection.
     package enum Side: Sendable {

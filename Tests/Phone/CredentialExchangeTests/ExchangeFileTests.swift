@@ -37,7 +37,7 @@ struct ExchangeFileTests {
         )
         #expect(file.incomplete.map(\.what) == ["hmacSecret"])
         let passkeys = file.passkeys
-        #expect(passkeys.map(\.created) == [1_700_000_000, nil, nil])
+        #expect(passkeys.map(\.created) == [1_700_000_000, nil, 1_600_000_000])
         #expect(passkeys.allSatisfy { $0.passkey.isBackupEligible && $0.passkey.isDiscoverable })
         #expect(passkeys[0].passkey.user.displayName == "Ada \u{2013} L\u{F6}ve \u{1F511}")
         let secret = passkeys[0].passkey.prfSecret?.withUnsafeBytes { Array($0) }
@@ -307,7 +307,8 @@ struct ExchangeFileTests {
         let file = try ExchangeFile(json) { passkey throws(SkippedCredential) in
             if passkey.id.relyingParty.text == "shop.example.org" { throw reason }
         }
-        #expect(file.sites.map(\.site.text) == ["example.com", "login.example.net"] && file.incomplete.isEmpty)
+        #expect(file.sites.map(\.site.text) == ["example.com", "login.example.net"])
+        #expect(file.incomplete.map(\.what) == ["hmacSecret"])
         #expect(file.skippedPasskeys.contains { $0.why == reason && $0.passkey.site == "shop.example.org" })
         #expect(skipped(file)[reason] == 1)
     }

@@ -74,8 +74,8 @@ struct RelayRedirectTests {
                 _ = try await HopConnector(hop: hop, relay: second, path: Client.tunnel, bearerToken: nil, tls: tls)
                     .open()
                 return nil
-            } catch let error as TunnelError {
-                return error
+            } catch let error as NetworkError {
+                return .network(error)
             }
         }
         #expect(lookedUp.withLock { $0.last } == "rebound.example")
