@@ -5,18 +5,18 @@ private import Glibc
 /// Memory of a fixed size for a secret; wiped on release and never printed.
 ///
 /// Only the owner writes to the memory. Once an instance has been shared, it must not be written to.
-package final class SecretBytes: SecretMaterial {
+public final class SecretBytes: SecretMaterial {
     /// The bytes of the secret.
-    package let memory: UnsafeMutableRawBufferPointer
+    public let memory: UnsafeMutableRawBufferPointer
 
     /// Creates memory of `count` zero bytes.
-    package init(count: Int) {
+    public init(count: Int) {
         memory = .allocate(byteCount: count, alignment: 16)
         memory.initializeMemory(as: UInt8.self, repeating: 0)
     }
 
     /// Creates a copy of `bytes`.
-    package convenience init(copying bytes: UnsafeRawBufferPointer) {
+    public convenience init(copying bytes: UnsafeRawBufferPointer) {
         self.init(count: bytes.count)
         memory.copyMemory(from: bytes)
     }
@@ -27,12 +27,12 @@ package final class SecretBytes: SecretMaterial {
     }
 
     /// Overwrites memory with zeros in a way that the compiler cannot optimize away.
-    package static func wipe(_ bytes: UnsafeMutableRawBufferPointer) {
+    public static func wipe(_ bytes: UnsafeMutableRawBufferPointer) {
         if let start = bytes.baseAddress { explicit_bzero(start, bytes.count) }
     }
 
     /// Overwrites an array's elements with zeros; other copies of the array are not affected.
-    package static func wipe(_ bytes: inout [UInt8]) {
+    public static func wipe(_ bytes: inout [UInt8]) {
         bytes.withUnsafeMutableBytes { wipe($0) }
     }
 }
