@@ -57,6 +57,19 @@ struct HouseTests {
         #expect(checked > 10)
     }
 
+    @Test("each name of a top-level type is used once")
+    func typeNames() throws {
+        var files: [String: [String]] = [:]
+        for folder in ["Sources", "Desktop/Sources", "Shiny/Sources"] {
+            guard Self.manager.fileExists(atPath: PackageFolder.path + "/" + folder) else { continue }
+            for file in try SourceFile.all(in: folder) {
+                for name in file.lines.compactMap(Self.declaredType) { files[name, default: []].append(file.path) }
+            }
+        }
+        #expect(files.count > 500)
+        for (name, paths) in files { #expect(paths.count == 1, "\(name) in \(paths)") }
+    }
+
     @Test("targets declare few dependencies: only those that they don't reach through others")
     func edges() {
         let targets = package.targets.filter { $0.kind == "executable" } + package.libraries
@@ -71,10 +84,32 @@ struct HouseTests {
         }
     }
 
+    /// Returns the name of the type that a line without indentation declares.
+    private static func declaredType(_ line: String) -> String? {
+        guard line.first.map({ !$0.isWhitespace && $0 != "/" }) == true else { return nil }
+        let kinds: Set<Substring> = ["struct", "enum", "class", "protocol", "actor", "typealias"]
+        let words = line.split(whereSeparator: \.isWhitespace)
+        guard let kind = words.prefix(5).firstIndex(where: kinds.contains), kind + 1 < words.count else { return nil }
+        guard !words[..<kind].contains("import") else { return nil }
+        return String(words[kind + 1].prefix { $0.isLetter || $0.isNumber || $0 == "_" })
+    }
+
     /// Returns true for a line that declares or imports something publicly.
     private static func isPublic(_ line: String) -> Bool {
         let words = line.split(whereSeparator: \.isWhitespace).prefix { !$0.hasPrefix("//") }
         return words.contains("public") || words.contains { $0.hasPrefix("public(") }
+    }
+
+    @Test("are read correctly: names of types are found at the top level only")
+    func typeDeclarations() {
+        #expect(Self.declaredType("public final class A: B {") == "A")
+        #expect(Self.declaredType("package struct C<D> {") == "C")
+        #expect(Self.declaredType("private enum E {") == "E")
+        for line in [
+            "    struct F {", "extension G {", "/// struct H", "internal import struct NIOCore.ByteBuffer", "",
+        ] {
+            #expect(Self.declaredType(line) == nil, "\(line)")
+        }
     }
 
     @Test("are read correctly: public declarations are found, comments are not")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// TLS without encryption, in place of TLSConnection.swift and TLSServerContext.swift in Sources/Relay/RelayCore/TLS. The
+// TLS without encryption, in place of TLSConnection.swift and TLSServerContext.swift in RelayCore/Loop/TLS. The
 // fuzzer's connections have no TLS, so that its build needs no TLS library.
 
 /// A TLS context that cannot be created.
