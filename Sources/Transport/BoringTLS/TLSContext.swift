@@ -23,7 +23,10 @@ package final class TLSContext: Sendable {
         package let reason: String
     }
 
-    // SAFETY of nonisolated(unsafe): the pointer is constant. BoringSSL locks what changes in a context in use.
+    // SAFETY of nonisolated(unsafe): the pointer is constant. The functions that change settings are called only by the
+    // initializers of the relay's and the client's context, before another thread or a connection has this object. From
+    // then on, connections change only reference counts and the cache of sessions, which BoringSSL updates atomically or
+    // under its own lock; `deinit` runs when no thread has a reference.
     nonisolated(unsafe) let pointer: OpaquePointer
 
     /// The groups for key agreement.
