@@ -96,19 +96,18 @@ package struct TLSEngine: ~Copyable {
     /// Returns the outcome of a call that did not succeed.
     ///
     /// BoringSSL empties the thread's error queue at the beginning of each such call, so no reason is taken for that of
-    /// another connection. Unless TLS failed, it is emptied here, too, which frees its memory.
+    /// another connection. An outcome without an error is reported only if the queue is empty.
     private func outcome(_ result: CInt) -> Outcome {
-        let outcome: Outcome
         switch SSL_get_error(ssl, result) {
-        case SSL_ERROR_WANT_READ: outcome = .needsInput
-        case SSL_ERROR_WANT_WRITE: outcome = .needsOutput
-        case SSL_ERROR_ZERO_RETURN: outcome = .ended
-        case SSL_ERROR_EARLY_DATA_REJECTED: outcome = .earlyDataRejected
-        case SSL_ERROR_SYSCALL: outcome = .transportFailed
+        case SSL_ERROR_WANT_READ: return .needsInput
+        case SSL_ERROR_WANT_WRITE: return .needsOutput
+        case SSL_ERROR_ZERO_RETURN: return .ended
+        case SSL_ERROR_EARLY_DATA_REJECTED: return .earlyDataRejected
+        case SSL_ERROR_SYSCALL:
+            ERR_clear_error()
+            return .transportFailed
         default: return .failed
         }
-        ERR_clear_error()
-        return outcome
     }
 }
 

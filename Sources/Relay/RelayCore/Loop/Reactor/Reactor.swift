@@ -29,14 +29,14 @@ final class Reactor {
     private(set) var now: NIODeadline
 
     private let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: eventCount)
-    // The run-time check of exclusive access is not needed, because no access calls code that accesses the table: the
-    // deinitializers of a connection only release memory.
+    // The run-time checks of exclusive access to the next four properties are not needed, because no access calls code
+    // that accesses the same property: the deinitializers of a connection only release memory.
     @exclusivity(unchecked) private var entries: [Entry] = []
-    private var freeSlots: [UInt32] = []
+    @exclusivity(unchecked) private var freeSlots: [UInt32] = []
     /// Number of connections.
-    private(set) var connectionCount = 0
+    @exclusivity(unchecked) private(set) var connectionCount = 0
     /// Connections that had no tunnel when they were admitted, the oldest first.
-    private var withoutTunnel = ConnectionQueue()
+    @exclusivity(unchecked) private var withoutTunnel = ConnectionQueue()
     private var acceptingSockets: AcceptingSockets
     /// The event loop that accepts connections, too, while this one is busy; `nil` for the last one.
     private let helper: LoopMailbox?

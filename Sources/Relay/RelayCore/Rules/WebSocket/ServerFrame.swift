@@ -76,23 +76,38 @@ enum Mask {
         count: Int,
         to target: Int
     ) {
-        let wide = SIMD4(repeating: UInt64(mask) << 32 | UInt64(mask))
+        precondition(target >= 0 && target <= source && count >= 0 && count <= bytes.byteCount - source)
+        // One check instead of one for each word.
+        bytes.withUnsafeMutableBytes { bytes in
+            guard let start = bytes.baseAddress else { return }
+            remove(mask, from: UnsafeRawPointer(start + source), count: count, to: start + target)
+        }
+    }
+
+    private static func remove(
+        _ mask: UInt32,
+        from source: UnsafeRawPointer,
+        count: Int,
+        to target: UnsafeMutableRawPointer
+    ) {
+        let word = UInt64(mask) << 32 | UInt64(mask)
+        let wide = SIMD4(repeating: word)
         var offset = 0
         while offset &+ 32 <= count {
-            let words = bytes.bytes.unsafeLoadUnaligned(fromByteOffset: source + offset, as: SIMD4<UInt64>.self)
-            bytes.storeBytes(of: words ^ wide, toByteOffset: target + offset, as: SIMD4<UInt64>.self)
+            let words = source.loadUnaligned(fromByteOffset: offset, as: SIMD4<UInt64>.self)
+            target.storeBytes(of: words ^ wide, toByteOffset: offset, as: SIMD4<UInt64>.self)
             offset &+= 32
         }
         while offset &+ 8 <= count {
-            let word = bytes.bytes.unsafeLoadUnaligned(fromByteOffset: source + offset, as: UInt64.self)
-            bytes.storeBytes(of: word ^ wide[0], toByteOffset: target + offset, as: UInt64.self)
+            let masked = source.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            target.storeBytes(of: masked ^ word, toByteOffset: offset, as: UInt64.self)
             offset &+= 8
         }
         // The first byte of the mask on the wire is the lowest byte of a little-endian number.
         var rest = UInt32(littleEndian: mask)
         while offset < count {
-            let byte = bytes.bytes.byte(at: source + offset) ^ UInt8(truncatingIfNeeded: rest)
-            bytes.storeBytes(of: byte, toByteOffset: target + offset, as: UInt8.self)
+            let byte = source.load(fromByteOffset: offset, as: UInt8.self) ^ UInt8(truncatingIfNeeded: rest)
+            target.storeBytes(of: byte, toByteOffset: offset, as: UInt8.self)
             rest = rest >> 8 | rest << 24
             offset &+= 1
         }
