@@ -135,7 +135,7 @@ struct ContactTests {
     func joins() throws {
         let relay = try HandDrivenRelay()
         let client = try relay.contact(phone)
-        let key = try #require(relay.loops[0].connection(ConnectionID(slot: 0, generation: 0))?.tunnel?.key)
+        let key = try #require(relay.loops[0].connection(ConnectionID(slot: 0, generation: 0))?.tunnelEnd?.key)
         let (guess, refusal) = try relay.client(key.routing.hex, tunnel: key.tunnel.hex)
         #expect(refusal.hasPrefix("HTTP/1.1 404 ") && client.received.isEmpty)
         let listener = try relay.listener(phone)

@@ -9,45 +9,50 @@ extension RelayConnection {
     ///
     /// A client that has no response gets `refusal` instead.
     func closeTunnel(_ code: CloseCode?, _ refusal: UpgradeRefusal? = nil) {
-        if case .contacting = phase { return refuse(refusal ?? .contactUnreachable) }
+        if case .contacting = role { return refuse(refusal ?? .contactUnreachable) }
         guard isOpen else { return }
         finish(ServerFrame.close(code))
     }
 
     /// Closes the socket at once, without a close frame, and leaves the tunnel.
     func close() {
-        if case .closed = phase { return }
-        if listener != nil { stopListening() }
-        contactRequest = nil
-        phase = .closed
+        if case .closed = role { return }
+        let end = leaveRole()
+        role = .closed
         deadline = nil
-        if !isOutputLast, pendingOutput == 0 { _ = try? tls?.sendCloseNotify() }
-        (tls, move) = (nil, nil)
-        (pendingInput, earlyFrames, output, outputStart, pendingPong) = ([], [], [], 0, nil)
-        count()
+        socket.release()
+        countBytes()
         loop.remove(self)
-        Glibc.close(descriptor)
+        Glibc.close(socket.descriptor)
         if let admitted { loop.context.admission.removeConnection(admitted) }
         admitted = nil
-        guard let tunnel else { return }
+        guard let end else { return }
         let registry = loop.context.registry
-        loop.carryOut(registry.leave(tunnel.key, tunnel.side, bytes: sentCost, now: loop.now))
+        loop.carryOut(registry.leave(end.key, end.side, bytes: end.sentCost, now: loop.now))
+    }
+
+    /// Ends the role of the connection, and returns the end of a tunnel that it was.
+    func leaveRole() -> TunnelEnd? {
+        if case .listening(let phone) = role { stopListening(phone) }
+        let end = tunnelEnd
+        end?.end(in: budget)
+        return end
     }
 
     /// Ends the tunnel, or closes a connection without one, because the relay is shutting down.
     func shutDown() {
-        switch phase {
-        case .contacting, .waiting, .paired: endTunnel(.shutdown)
+        switch role {
+        case .contacting, .tunnel: endTunnel(.shutdown)
         case .listening: closeTunnel(.serviceRestart)
-        case .proxyHeader, .head, .moving, .closing, .closed: if tunnel == nil { close() }
+        case .proxyHeader, .head, .moving, .closing, .closed: if tunnelEnd == nil { close() }
         }
     }
 
     /// Closes a phone that listens and refuses a held request, because another relay can serve them.
     func drain() {
-        switch phase {
+        switch role {
         case .contacting, .listening: shutDown()
-        case .proxyHeader, .head, .moving, .waiting, .paired, .closing, .closed: break
+        case .proxyHeader, .head, .moving, .tunnel, .closing, .closed: break
         }
     }
 
@@ -55,33 +60,40 @@ extension RelayConnection {
     ///
     /// Everything that may need an earlier one calls ``Reactor/checkSoon(_:)``.
     var nextCheck: NIODeadline {
-        guard isOpen, bufferedBytes == 0, !isPaused, remainingPongs == limits.pongsPerSecond else { return loop.now }
-        var next = keepalive.nextStep(interval: pingInterval)
+        guard let end = webSocket, socket.bufferedBytes == 0, !isPaused, end.remainingPongs == limits.pongsPerSecond
+        else { return loop.now }
+        if case .tunnel(let tunnel) = role, tunnel.hasEarlyFrames { return loop.now }
+        var next = end.keepalive.nextStep(interval: pingInterval)
         if let deadline { next = min(next, deadline) }
-        if let pending = listener?.pendingPushContact { next = min(next, pending.deadline) }
+        if case .listening(let phone) = role, let pending = phone.pendingPushContact {
+            next = min(next, pending.deadline)
+        }
         return next
     }
 
-    private var pingInterval: TimeAmount { listener == nil ? limits.pingInterval : limits.listenerPingInterval }
+    private var pingInterval: TimeAmount {
+        if case .listening = role { limits.listenerPingInterval } else { limits.pingInterval }
+    }
 
     /// Checks the connection's deadlines; called about once a second while anything happens.
     func checkDeadlines() {
         if let deadline, deadline <= loop.now { return deadlinePassed() }
-        if isOpen {
-            remainingPongs = limits.pongsPerSecond
-            answerPing()
-            checkKeepalive()
+        if let end = webSocket {
+            end.remainingPongs = limits.pongsPerSecond
+            answerPing(of: end)
+            checkKeepalive(of: end)
             checkPushContact()
         }
         // These bytes arrived together with a held request.
         if isClosingInEarlyData { processKeptCiphertext() }
-        if isOpen, pendingInput.count > bufferedPayload + FrameHeader.maximumLength { forwardIncompleteFrame() }
+        // The beginning of a frame that was buffered while the budget had room is forwarded.
+        if socket.pendingInput.count > bufferedPayload + FrameHeader.maximumLength { readPendingFrames() }
         // Another connection may have released bytes of the common budget, so this may resume reading.
         update()
     }
 
     private func deadlinePassed() {
-        switch phase {
+        switch role {
         case .head:
             refuse(.headTimeout)
             // A peer that stalls does not close in response, so the relay does not wait for it much longer.
@@ -89,51 +101,24 @@ extension RelayConnection {
         case .proxyHeader:
             loop.context.admission.recordRejection(.proxy)
             close()
-        case .listening: closeTunnel(listener?.id == nil ? .policyViolation : .serviceRestart)
-        case .waiting, .paired, .moving, .contacting, .closing, .closed: close()
+        case .listening(let phone): closeTunnel(phone.id == nil ? .policyViolation : .serviceRestart)
+        case .tunnel, .moving, .contacting, .closing, .closed: close()
         }
     }
 
     /// Pings an end that has sent nothing for some time.
     ///
     /// While an end is paused, the relay receives nothing from it, so that time does not count.
-    private func checkKeepalive() {
-        if hasReceived || isPaused {
-            (hasReceived, keepalive) = (false, KeepaliveState(since: loop.now))
+    private func checkKeepalive(of end: WebSocketEnd) {
+        if end.hasReceived || isPaused {
+            (end.hasReceived, end.keepalive) = (false, KeepaliveState(since: loop.now))
             return
         }
-        switch keepalive.next(now: loop.now, interval: pingInterval, misses: limits.pingMisses) {
+        switch end.keepalive.next(now: loop.now, interval: pingInterval, misses: limits.pingMisses) {
         case .wait: break
-        case .ping: if output.isEmpty { write(ServerFrame.ping) }
+        case .ping: if socket.pendingOutput == 0 { write(ServerFrame.ping) }
         case .giveUp:
-            if let tunnel { endTunnel(.unresponsive(tunnel.side)) } else { closeTunnel(.goingAway) }
+            if let tunnelEnd { endTunnel(.unresponsive(tunnelEnd.side)) } else { closeTunnel(.goingAway) }
         }
-    }
-}
-
-/// Time since an end last sent anything, and the pings sent since then.
-struct KeepaliveState {
-    enum Step {
-        case wait
-        case ping
-        /// No ping was answered.
-        case giveUp
-    }
-
-    private let lastReceived: NIODeadline
-    private var pings = 0
-
-    /// Creates the state of an end that sent something at this time.
-    init(since lastReceived: NIODeadline) { self.lastReceived = lastReceived }
-
-    /// The time of the next step other than ``Step/wait``.
-    func nextStep(interval: TimeAmount) -> NIODeadline { lastReceived + interval * (pings + 1) }
-
-    /// Returns the next step; if it is a ping, the ping counts as sent.
-    mutating func next(now: NIODeadline, interval: TimeAmount, misses: Int) -> Step {
-        guard now >= nextStep(interval: interval) else { return .wait }
-        guard pings < misses else { return .giveUp }
-        pings += 1
-        return .ping
     }
 }

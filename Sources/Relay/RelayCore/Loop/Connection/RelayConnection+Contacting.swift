@@ -12,30 +12,35 @@ extension RelayConnection {
     }
 
     private func respondToContact() {
-        guard case .contacting = phase, let contactRequest else { return }
-        phase = .waiting
+        guard case .contacting(let contact) = role else { return }
+        role = .tunnel(contact.end)
         // The end of the handshake may have arrived long ago, but the socket was not read.
         startHandshakeDeadline()
-        keepalive = KeepaliveState(since: loop.now)
-        write(contactRequest.request.response(routing: nil))
+        contact.end.keepalive = KeepaliveState(since: loop.now)
+        write(contact.request.response(routing: nil))
     }
 
-    /// Signals to the client, if it has asked for it, that the phone has joined.
+    /// Responds to the client, if it has no response, and signals that the phone has joined, if it has asked for it.
     ///
     /// The frame precedes everything from the phone, and does not count as data of the tunnel.
     func announcePhone() {
         // The loop's buffers may be in use, so what the client has sent since its request is processed later.
-        if case .contacting = phase, let id { loop.mailbox.post(.contact(id, .accept)) }
+        if case .contacting = role, let id { loop.mailbox.post(.contact(id, .accept)) }
         respondToContact()
-        guard case .waiting = phase, let contactRequest else { return }
-        self.contactRequest = nil
-        if contactRequest.request.signalsConnection { write(ServerFrame.binary([0])) }
+        guard case .tunnel(let end) = role, end.awaitsSignal else { return }
+        end.awaitsSignal = false
+        write(ServerFrame.binary([0]))
     }
 }
 
-/// The request of a client that contacts a phone, in an object, because few connections have one.
+/// The state of a client that contacts a phone and has no response.
 final class ContactRequestState {
     let request: UpgradeRequest
+    /// The end of the tunnel that the client is after its response.
+    let end: TunnelEnd
 
-    init(_ request: UpgradeRequest) { self.request = request }
+    init(_ request: UpgradeRequest, _ end: TunnelEnd) {
+        (self.request, self.end) = (request, end)
+        end.awaitsSignal = request.signalsConnection
+    }
 }

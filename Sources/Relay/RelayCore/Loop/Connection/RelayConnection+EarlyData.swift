@@ -10,7 +10,7 @@ internal import NIOCore
 extension RelayConnection {
     /// Parses a request; `nil` if it must wait for the end of the handshake (RFC 8470 §3).
     func request(parsing head: [UInt8]) throws(UpgradeRefusal) -> UpgradeRequest? {
-        guard let tls, tls.isInEarlyData else { return try UpgradeRequest(parsing: head) }
+        guard socket.isInEarlyData else { return try UpgradeRequest(parsing: head) }
         guard let request = try? UpgradeRequest(parsing: head), request.isSafeInEarlyData else { return nil }
         return loop.context.registry.isReplay(request) ? nil : request
     }
@@ -18,7 +18,7 @@ extension RelayConnection {
     /// Processes early data up to the end of the handshake; while the connection closes, it is dropped.
     func processEarlyData(_ tls: TLSConnection) throws(ConnectionFailure) {
         while tls.isInEarlyData, isReading || isClosingInEarlyData {
-            let received = try tls.readEarlyData(into: roomForPlaintext())
+            let received = try tls.readEarlyData(into: socket.roomForPlaintext(in: loop.buffers))
             if tls.isEstablished { completeHandshake(tls) }
             switch received {
             case .bytes(let count): receive(count)
@@ -34,9 +34,9 @@ extension RelayConnection {
     /// Continues without the restrictions of early data.
     private func completeHandshake(_ tls: TLSConnection) {
         // A request that waits for the end of the handshake is parsed now.
-        neededBytes = 0
-        switch phase {
-        case .waiting, .paired: deadline = nil
+        socket.neededBytes = 0
+        switch role {
+        case .tunnel: deadline = nil
         case .closing:
             tls.isOutputLast = true
             writeOutput()
@@ -44,12 +44,9 @@ extension RelayConnection {
         }
     }
 
-    /// True if the handshake is not complete, and early data was accepted.
-    var isInEarlyData: Bool { tls?.isInEarlyData == true }
-
     /// True if the last bytes were written in early data, so that the output can end only after the handshake.
-    var isClosingInEarlyData: Bool { if case .closing = phase { isInEarlyData } else { false } }
+    var isClosingInEarlyData: Bool { if case .closing = role { socket.isInEarlyData } else { false } }
 
     /// Limits the time until the handshake is complete, after the response; without early data, there is no limit.
-    func startHandshakeDeadline() { deadline = isInEarlyData ? loop.now + limits.headTime : nil }
+    func startHandshakeDeadline() { deadline = socket.isInEarlyData ? loop.now + limits.headTime : nil }
 }

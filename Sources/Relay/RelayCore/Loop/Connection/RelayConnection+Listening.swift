@@ -6,20 +6,13 @@ internal import NIOCore
 
 // A phone that listens for wake-ups: challenged, listening, closing.
 extension RelayConnection {
-    /// Maximum number of bytes from a phone that listens, counted as for a tunnel.
-    ///
-    /// A phone sends a proof of about 120 bytes, answers to pings, and a few messages for each wake-up.
-    private static let maximumListenerBytes = 64 << 10
-
     /// Largest number of seconds in a wake-up.
     static let maximumWakeSeconds: Int64 = 600
 
     /// Sends the response and the challenge; the phone has the time of a request to answer.
     func challenge(_ contact: ContactID, _ request: UpgradeRequest) {
         let challenge = ListenChallenge.random()
-        listener = ListeningPhone(contact, challenge)
-        frames = FrameReader(maximumMessage: ListenMessage.maximumLength)
-        phase = .listening
+        role = .listening(ListeningPhone(contact, challenge, sharedLimits, now: loop.now))
         deadline = loop.now + limits.headTime
         write(request.response(routing: nil))
         send(.hello(challenge, pingSeconds: limits.listenerPingSeconds))
@@ -29,47 +22,17 @@ extension RelayConnection {
 
     // MARK: Messages
 
-    /// Handles an event in the bytes from the phone.
-    func handleListening(_ event: FrameEvent, _ bytes: RawSpan) {
-        sentCost += event.cost
-        guard sentCost <= Self.maximumListenerBytes else { return closeTunnel(.policyViolation) }
-        switch event {
-        case .data(let range, _): receiveMessages(bytes.extracting(range))
-        case .ping(let payload): pendingPong = Array(copying: bytes.extracting(payload))
-        case .pong: break
-        case .close(let code): closeTunnel(code)
-        }
-    }
-
-    /// Handles the messages that end in these frames, and keeps the fragments of an incomplete one.
-    private func receiveMessages(_ frames: RawSpan) {
-        var offset = 0
-        while offset < frames.byteCount, let listener {
-            let (payload, isFinal) = ServerFrame.payload(at: offset, in: frames)
-            offset = payload.upperBound
-            listener.fragments.append(copying: frames.extracting(payload))
-            guard isFinal else { continue }
-            let message = listener.fragments
-            listener.fragments = []
-            do throws(ListenMessage.ParseError) {
-                handle(try ListenMessage(parsing: message), listener)
-            } catch {
-                return closeTunnel(.policyViolation)
-            }
-        }
-    }
-
-    private func handle(_ message: ListenMessage, _ listener: ListeningPhone) {
-        switch (listener.phase, message) {
+    fileprivate func handle(_ message: ListenMessage, from phone: ListeningPhone) {
+        switch (phone.phase, message) {
         case (.challenged(let contact, let challenge), .own(let key, let signature)):
-            proveContact(contact, challenge, key, signature)
+            proveContact(contact, challenge, key, signature, phone)
         case (.listening(_, let digest, let id), .decline(let number)):
             loop.carryOut(loop.context.registry.decline(number, for: digest, by: id))
         case (.listening(let key, let digest, _), .gone(let signature)): revoke(key, digest, signature)
         case (.listening, .vapidRequest):
             send(loop.context.push.map { .vapid($0.publicKey) } ?? .unsealed(.notOffered))
-        case (.listening, .seal(let subscription)): requestPushContact(subscription, listener)
-        case (.listening, .proof(let nonce)): proveSubscription(nonce, listener)
+        case (.listening, .seal(let subscription)): requestPushContact(subscription, phone)
+        case (.listening, .proof(let nonce)): proveSubscription(nonce, phone)
         default: closeTunnel(.policyViolation)
         }
     }
@@ -79,7 +42,8 @@ extension RelayConnection {
         _ contact: ContactID,
         _ challenge: ListenChallenge,
         _ key: ContactPublicKey,
-        _ signature: ContactSignature
+        _ signature: ContactSignature,
+        _ phone: ListeningPhone
     ) {
         guard let id, let host = loop.context.contactHost, let digest = ContactDigest(contact),
             key.verifies(signature, of: .listen(host: host, challenge, contact))
@@ -89,7 +53,7 @@ extension RelayConnection {
         }
         let member = TunnelMember(mailbox: loop.mailbox, connection: id)
         let (listenerID, instructions) = loop.context.registry.listen(for: digest, by: member)
-        listener?.phase = .listening(key, digest, listenerID)
+        phone.phase = .listening(key, digest, listenerID)
         let lifetime = limits.listening.nanoseconds
         // Phones that connected at once, such as after a restart, do not return at once.
         deadline = loop.now + .nanoseconds(lifetime - Int64.random(in: 0...max(0, lifetime / 5)))
@@ -112,7 +76,7 @@ extension RelayConnection {
     ///
     /// If the connection no longer listens, the next listener gets the wake-up.
     func deliver(_ wakeUp: WakeUp) {
-        guard listener?.id != nil else { return }
+        guard case .listening(let phone) = role, phone.id != nil else { return }
         let left = max(.zero, wakeUp.deadline - loop.now)
         send(
             .wake(
@@ -127,16 +91,15 @@ extension RelayConnection {
     }
 
     /// Leaves the contact table, because the connection closes.
-    func stopListening() {
-        if case .listening(_, let digest, let id) = listener?.phase {
+    func stopListening(_ phone: ListeningPhone) {
+        if case .listening(_, let digest, let id) = phone.phase {
             loop.context.registry.stopListening(for: digest, id)
         }
-        listener = nil
     }
 }
 
-/// The state of a phone that listens, in an object, because other connections need none.
-final class ListeningPhone {
+/// The state of a phone that listens, or that has not proven yet that it may.
+final class ListeningPhone: WebSocketEnd {
     enum Phase {
         /// The phone has not proven its contact ID.
         case challenged(ContactID, ListenChallenge)
@@ -144,19 +107,56 @@ final class ListeningPhone {
         case listening(ContactPublicKey, ContactDigest, ListenerID)
     }
 
-    var phase: Phase
+    /// Maximum number of bytes from a phone, counted as for a tunnel.
+    ///
+    /// A phone sends a proof of about 120 bytes, answers to pings, and a few messages for each wake-up.
+    private static let maximumBytes = 64 << 10
+
+    fileprivate(set) var phase: Phase
     /// The fragments of an incomplete message.
-    var fragments: [UInt8] = []
+    private var fragments: [UInt8] = []
     /// The requested contact ID of a push subscription, which waits for its proof.
     var pendingPushContact: PendingPushContact?
     /// Number of such requests so far.
     var pushContactCount = 0
 
-    init(_ contact: ContactID, _ challenge: ListenChallenge) { phase = .challenged(contact, challenge) }
+    init(_ contact: ContactID, _ challenge: ListenChallenge, _ limits: SharedLimits, now: NIODeadline) {
+        phase = .challenged(contact, challenge)
+        super.init(maximumMessage: ListenMessage.maximumLength, pongs: limits.value.pongsPerSecond, now: now)
+    }
 
     /// The listener's number in the contact table, once the phone has proven its contact ID.
     var id: ListenerID? {
         if case .listening(_, _, let id) = phase { id } else { nil }
+    }
+
+    override func handle(_ event: FrameEvent, _ bytes: RawSpan, on connection: RelayConnection) {
+        sentCost += event.cost
+        guard sentCost <= Self.maximumBytes else { return connection.closeTunnel(.policyViolation) }
+        switch event {
+        case .data(let range, _): receiveMessages(bytes.extracting(range), on: connection)
+        case .ping(let payload): pendingPong = Array(copying: bytes.extracting(payload))
+        case .pong: break
+        case .close(let code): connection.closeTunnel(code)
+        }
+    }
+
+    /// Handles the messages that end in these frames, and keeps the fragments of an incomplete one.
+    private func receiveMessages(_ frames: RawSpan, on connection: RelayConnection) {
+        var offset = 0
+        while offset < frames.byteCount, connection.isOpen {
+            let (payload, isFinal) = ServerFrame.payload(at: offset, in: frames)
+            offset = payload.upperBound
+            fragments.append(copying: frames.extracting(payload))
+            guard isFinal else { continue }
+            let message = fragments
+            fragments = []
+            do throws(ListenMessage.ParseError) {
+                connection.handle(try ListenMessage(parsing: message), from: self)
+            } catch {
+                return connection.closeTunnel(.policyViolation)
+            }
+        }
     }
 }
 

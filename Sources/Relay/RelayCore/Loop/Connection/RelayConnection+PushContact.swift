@@ -9,16 +9,16 @@ extension RelayConnection {
     /// Pushes a nonce to the subscription, so that the phone can prove that it receives messages there.
     ///
     /// Without the proof, any peer could aim the relay's messages at the endpoint of another phone.
-    func requestPushContact(_ subscription: PushSubscription, _ listener: ListeningPhone) {
+    func requestPushContact(_ subscription: PushSubscription, _ phone: ListeningPhone) {
         guard let gateway = loop.context.push, let id else { return send(.unsealed(.notOffered)) }
-        guard listener.pendingPushContact == nil, listener.pushContactCount < limits.pushContactsPerListener else {
+        guard phone.pendingPushContact == nil, phone.pushContactCount < limits.pushContactsPerListener else {
             return send(.unsealed(.rateLimited))
         }
         if let reason = gateway.objection(to: subscription) { return send(.unsealed(reason)) }
-        listener.pushContactCount += 1
-        let number = listener.pushContactCount
+        phone.pushContactCount += 1
+        let number = phone.pushContactCount
         let nonce = PushNonce.random()
-        listener.pendingPushContact = PendingPushContact(
+        phone.pendingPushContact = PendingPushContact(
             number: number,
             subscription: subscription,
             nonce: nonce,
@@ -34,9 +34,10 @@ extension RelayConnection {
     ///
     /// If it has, or if the phone has already answered, nothing happens.
     func recordProofPush(_ number: Int, _ outcome: PushOutcome) {
-        guard let listener, listener.pendingPushContact?.number == number, let reason = UnsealedReason(outcome)
+        guard case .listening(let phone) = role, phone.pendingPushContact?.number == number,
+            let reason = UnsealedReason(outcome)
         else { return }
-        listener.pendingPushContact = nil
+        phone.pendingPushContact = nil
         send(.unsealed(reason))
         update()
     }
@@ -44,9 +45,9 @@ extension RelayConnection {
     /// Sends the contact ID if the phone returns the nonce of its request.
     ///
     /// Another nonce is ignored, because a push server may deliver the message of an earlier request late.
-    func proveSubscription(_ nonce: PushNonce, _ listener: ListeningPhone) {
-        guard let pending = listener.pendingPushContact, pending.nonce.matches(nonce) else { return }
-        listener.pendingPushContact = nil
+    func proveSubscription(_ nonce: PushNonce, _ phone: ListeningPhone) {
+        guard let pending = phone.pendingPushContact, pending.nonce.matches(nonce) else { return }
+        phone.pendingPushContact = nil
         guard let contact = loop.context.push?.contact(of: pending.subscription) else {
             return send(.unsealed(.endpointTooLong))
         }
@@ -55,8 +56,9 @@ extension RelayConnection {
 
     /// Refuses the contact ID if the phone has not returned the nonce in time.
     func checkPushContact() {
-        guard let listener, let pending = listener.pendingPushContact, pending.deadline <= loop.now else { return }
-        listener.pendingPushContact = nil
+        guard case .listening(let phone) = role, let pending = phone.pendingPushContact, pending.deadline <= loop.now
+        else { return }
+        phone.pendingPushContact = nil
         send(.unsealed(.proofTimedOut))
     }
 

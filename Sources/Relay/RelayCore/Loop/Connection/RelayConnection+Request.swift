@@ -26,12 +26,12 @@ extension RelayConnection {
             loop.context.admission.recordRejection(.proxy)
             return close()
         }
-        guard let (header, length) = result else { return keepInput(all.bytes, until: 0) }
+        guard let (header, length) = result else { return socket.keepInput(all.bytes, until: 0) }
         guard admit(from: header.source) else { return close() }
-        phase = .head
+        role = .head(RequestHeadReader(maximumLength: limits.headBytes))
         startTransport()
         guard isReading, length < all.count else { return }
-        if let tls {
+        if let tls = socket.tls {
             tls.keep(all.bytes.extracting(length..<all.count))
             processKeptCiphertext()
         } else {
@@ -44,20 +44,25 @@ extension RelayConnection {
     /// Reads the request head, and the frames after it, because a client need not wait for the response.
     func readHead(from start: Int = LoopBuffers.headroom, upTo end: Int) {
         let all = UnsafeRawBufferPointer(rebasing: loop.buffers.plaintext[start..<end])
+        guard case .head(var reader) = role else { return }
         do throws(UpgradeRefusal) {
-            guard let length = try head.length(of: all.bytes) else { return keepInput(all.bytes, until: 0) }
+            guard let length = try reader.length(of: all.bytes) else {
+                role = .head(reader)
+                return socket.keepInput(all.bytes, until: 0)
+            }
             guard let request = try request(parsing: Array(copying: all.bytes.extracting(0..<length))) else {
                 // Not parsed again for each piece of early data, but once from its beginning.
-                head = RequestHeadReader(maximumLength: limits.headBytes)
-                return keepInput(all.bytes, until: .max)
+                role = .head(RequestHeadReader(maximumLength: limits.headBytes))
+                return socket.keepInput(all.bytes, until: .max)
             }
             guard var connection = admitted else { return close() }
             try loop.context.admission.admit(request, on: &connection, now: loop.now)
             admitted = connection
             try upgrade(request)
-            switch phase {
-            case .moving, .contacting: keepInput(all.bytes.extracting(length..<all.count), until: 0)
-            case .waiting, .listening, .paired: readFrames(from: start + length, upTo: end)
+            switch role {
+            case .moving, .contacting: socket.keepInput(all.bytes.extracting(length..<all.count), until: 0)
+            case .tunnel(let tunnel): readFrames(of: tunnel, from: start + length, upTo: end)
+            case .listening(let phone): readFrames(of: phone, from: start + length, upTo: end)
             case .proxyHeader, .head, .closing, .closed: break
             }
         } catch {
@@ -67,37 +72,35 @@ extension RelayConnection {
 
     /// Makes the connection an end of a tunnel or a listener, or prepares its move to the event loop of the end that it
     /// joins.
-    private func upgrade(_ request: UpgradeRequest) throws(UpgradeRefusal) {
+    private func upgrade(_ request: UpgradeRequest, hasMoved: Bool = false) throws(UpgradeRefusal) {
         guard let id else { return }
         let member = TunnelMember(mailbox: loop.mailbox, connection: id)
         let subscription = try pushSubscription(for: request)
         switch try loop.context.registry.upgrade(member, for: request, now: loop.now) {
         case .opened(let key, let closeInstructions):
-            tunnel = (key, .phone)
-            phase = .waiting
+            role = .tunnel(TunnelEnd(key, .phone, sharedLimits, now: loop.now))
             deadline = nil
             write(request.response(routing: key.routing))
             loop.carryOut(closeInstructions)
         case .joined(let key, let side, let waiting):
             guard let waiting = loop.connection(waiting) else { return close() }
-            tunnel = (key, side)
-            phase = .paired(waiting)
+            let end = TunnelEnd(key, side, sharedLimits, now: loop.now)
+            end.pair(with: waiting)
+            role = .tunnel(end)
             startHandshakeDeadline()
             write(request.response(routing: nil))
             waiting.pair(with: self)
         case .contacting(let key, let instructions):
-            tunnel = (key, .client)
-            phase = .contacting
+            let end = TunnelEnd(key, .client, sharedLimits, now: loop.now)
+            role = .contacting(ContactRequestState(request, end))
             deadline = nil
-            contactRequest = ContactRequestState(request)
             loop.carryOut(instructions)
             if let subscription { push(request, in: key, to: subscription) }
         case .challenged(let contact): challenge(contact, request)
         case .elsewhere(let destination):
             // The end was found on this event loop's second attempt, too, so it is another one than before.
-            guard move == nil else { throw .unknownTunnel }
-            move = ConnectionMove(to: destination, request)
-            phase = .moving
+            guard !hasMoved else { throw .unknownTunnel }
+            role = .moving(ConnectionMove(to: destination, request))
         }
     }
 
@@ -105,28 +108,14 @@ extension RelayConnection {
     ///
     /// If that has left in the meantime, the request is refused.
     func continueAfterMove() {
-        guard case .moving = phase, let request = move?.request else { return }
-        phase = .head
+        guard case .moving(let move) = role else { return }
         do throws(UpgradeRefusal) {
-            try upgrade(request)
-            move = nil
+            try upgrade(move.request, hasMoved: true)
             processPendingInput()
         } catch {
-            move = nil
             refuse(error)
         }
         update()
-    }
-
-    /// Processes the frames and the ciphertext that were received before a move, or with a held request.
-    func processPendingInput() {
-        if isOpen, !pendingInput.isEmpty {
-            let end = LoopBuffers.headroom + pendingInput.count
-            loop.buffers.reservePlaintext(end)
-            loadPendingInput()
-            readFrames(from: LoopBuffers.headroom, upTo: end)
-        }
-        processKeptCiphertext()
     }
 
     // MARK: Refusal
@@ -136,25 +125,8 @@ extension RelayConnection {
         guard let admitted else { return }
         loop.context.admission.recordRefusal(refusal, of: admitted, now: loop.now)
         // A peer without keys could not read the response.
-        if let tls, !tls.isEstablished, !tls.isInEarlyData { return close() }
-        remainingDrop = Self.maximumDrop
-        finish(Array(refusal.response.utf8))
-    }
-
-    /// Reads and drops input; after a refusal, only a limited amount.
-    func dropInput() {
-        switch Socket.receive(descriptor, into: loop.buffers.ciphertext) {
-        case .bytes(let count): if !mayReceive(count) { close() }
-        case .nothing: break
-        case .end, .failed: close()
-        }
-    }
-
-    /// Counts received bytes; returns false if they are too many after a refusal.
-    func mayReceive(_ count: Int) -> Bool {
-        guard let rest = remainingDrop else { return true }
-        remainingDrop = rest - count
-        return count < rest
+        if let tls = socket.tls, !tls.isEstablished, !tls.isInEarlyData { return close() }
+        finish(Array(refusal.response.utf8), dropping: Self.maximumDrop)
     }
 }
 

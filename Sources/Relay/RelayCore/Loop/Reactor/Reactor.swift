@@ -29,15 +29,16 @@ final class Reactor {
     private(set) var now: NIODeadline
 
     private let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: eventCount)
-    // The run-time checks of exclusive access to the next four properties are not needed, because no access calls code
-    // that accesses the same property: the deinitializers of a connection only release memory.
+    // The run-time checks of exclusive access are not needed, because no access calls code that accesses the same
+    // property: the deinitializers of a connection only release memory, and arrays and queues call no other code.
     @exclusivity(unchecked) private var entries: [Entry] = []
     @exclusivity(unchecked) private var freeSlots: [UInt32] = []
     /// Number of connections.
     @exclusivity(unchecked) private(set) var connectionCount = 0
     /// Connections that had no tunnel when they were admitted, the oldest first.
     @exclusivity(unchecked) private var withoutTunnel = ConnectionQueue()
-    private var acceptingSockets: AcceptingSockets
+    // Nor does accepting: a new connection does not access the sockets.
+    @exclusivity(unchecked) private var acceptingSockets: AcceptingSockets
     /// The event loop that accepts connections, too, while this one is busy; `nil` for the last one.
     private let helper: LoopMailbox?
     private var load: LoopLoad
@@ -139,7 +140,7 @@ final class Reactor {
         guard let connection = connection(id) else { return }
         entries[Int(id.slot)].nextCheck = Self.atNextSweep
         connection.handle(events)
-        if connection.move != nil { handOver(connection) }
+        if case .moving = connection.role { handOver(connection) }
     }
 
     private func handle(_ message: LoopMessage) {
@@ -268,8 +269,8 @@ final class Reactor {
         return hybrid_epoll_control(
             mailbox.epoll,
             operation,
-            connection.descriptor,
-            connection.watchedEvents,
+            connection.socket.descriptor,
+            connection.socket.watchedEvents,
             id.number
         ) == 0
     }
@@ -328,10 +329,10 @@ final class Reactor {
     /// This loop first forgets the connection. After the message has been posted, the connection belongs to the other
     /// thread.
     private func handOver(_ connection: RelayConnection) {
-        guard case .moving = connection.phase, let destination = connection.move?.destination else { return }
-        _ = hybrid_epoll_control(mailbox.epoll, EPOLL_CTL_DEL, connection.descriptor, 0, 0)
+        guard case .moving(let move) = connection.role else { return }
+        _ = hybrid_epoll_control(mailbox.epoll, EPOLL_CTL_DEL, connection.socket.descriptor, 0, 0)
         remove(connection)
-        let isPosted = destination.post(.receive(ConnectionTransfer(connection)))
+        let isPosted = move.destination.post(.receive(ConnectionTransfer(connection)))
         if !isPosted { connection.close() }
     }
 
@@ -358,7 +359,7 @@ final class Reactor {
         while slot < entries.count {
             if entries[slot].nextCheck <= now, let connection = entries[slot].connection {
                 connection.checkDeadlines()
-                if let key = connection.takeActivity() { active.append(key) }
+                if case .tunnel(let end) = connection.role, let key = end.takeActivity() { active.append(key) }
                 if connection.id != nil { entries[slot].nextCheck = connection.nextCheck }
             }
             slot += 1
