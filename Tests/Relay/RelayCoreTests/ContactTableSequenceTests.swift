@@ -146,8 +146,9 @@ struct ContactTableSequenceTests {
     private func decline(_ key: Int, _ world: inout World) throws {
         guard let model = world.wakeUps[key], let listener = world.listeners[model.contact] else { return }
         let digest = try Table.contact(model.contact)
+        let tunnel = try Table.key(key)
         let numbers = (1...UInt32(world.last)).filter {
-            world.table.table.declined($0, for: digest, by: listener.id) == (try? Table.key(key))
+            world.table.table.declined($0, for: digest, by: listener.id) == tunnel
         }
         #expect(numbers.count == 1, "each wake-up has its own number")
         try end(key, &world)

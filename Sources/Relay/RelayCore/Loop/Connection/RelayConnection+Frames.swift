@@ -3,7 +3,7 @@
 // Frames from this end to the other one, and control frames.
 extension RelayConnection {
     /// Processes the frames in a part of the loop's plaintext buffer, and keeps an incomplete one.
-    func readFrames(of webSocket: WebSocketEnd, from start: Int, upTo end: Int) {
+    func readFrames(of webSocket: WebSocketEnd, from start: Int = LoopBuffers.headroom, upTo end: Int) {
         let buffer = UnsafeMutableRawBufferPointer(rebasing: loop.buffers.plaintext[..<end])
         var bytes = buffer.mutableBytes
         var position = start

@@ -99,7 +99,7 @@ extension RelayConnection {
 
     private func readNewFrames(of webSocket: WebSocketEnd, upTo end: Int) {
         webSocket.hasReceived = true
-        readFrames(of: webSocket, from: LoopBuffers.headroom, upTo: end)
+        readFrames(of: webSocket, upTo: end)
     }
 
     /// Moves the pending input to its place before new bytes; returns false if more are needed, and keeps all of them.
@@ -128,7 +128,7 @@ extension RelayConnection {
         let end = LoopBuffers.headroom + socket.pendingInput.count
         loop.buffers.reservePlaintext(end)
         socket.loadPendingInput(into: loop.buffers)
-        readFrames(of: webSocket, from: LoopBuffers.headroom, upTo: end)
+        readFrames(of: webSocket, upTo: end)
     }
 
     /// Processes the frames and the ciphertext that were received before a move, or with a held request.
