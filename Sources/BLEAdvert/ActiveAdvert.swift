@@ -5,7 +5,7 @@ internal import HybridDBus
 
 /// An advert that is being sent.
 public final class ActiveAdvert: Sendable {
-    private let link: BlueZLink
+    private let link: BlueZAdapter
     private let registeredAdverts: RegisteredAdverts
     private let path: String
     private let observation: BusConnection.Observation
@@ -15,7 +15,7 @@ public final class ActiveAdvert: Sendable {
     private let isWithdrawn = OneShot<Void>()
 
     private init(
-        _ link: BlueZLink,
+        _ link: BlueZAdapter,
         _ registeredAdverts: RegisteredAdverts,
         _ observation: BusConnection.Observation,
         _ ending: OneShot<RadioError?>
@@ -33,7 +33,7 @@ public final class ActiveAdvert: Sendable {
     static func start(
         _ advert: Advert,
         psm: L2CAPPSM?,
-        on link: BlueZLink,
+        on link: BlueZAdapter,
         registeredAdverts: RegisteredAdverts
     ) async throws -> ActiveAdvert {
         let ending = OneShot<RadioError?>()

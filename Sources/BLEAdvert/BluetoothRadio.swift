@@ -37,12 +37,12 @@ public final class BluetoothRadio: Sendable {
     /// The cause and the remedy if the radio counts as virtual only because the system's bus cannot be verified.
     public let unverifiedBus: String?
 
-    let link: BlueZLink
+    let link: BlueZAdapter
     private let registeredAdverts: RegisteredAdverts
     /// The arguments with which the radio was opened, for `reopened`.
     private let origin: (adapter: AdapterName?, role: Role, address: BusAddress)
 
-    private init(link: BlueZLink, registeredAdverts: RegisteredAdverts, origin: (AdapterName?, Role, BusAddress)) {
+    private init(link: BlueZAdapter, registeredAdverts: RegisteredAdverts, origin: (AdapterName?, Role, BusAddress)) {
         self.link = link
         self.registeredAdverts = registeredAdverts
         self.origin = origin
@@ -83,7 +83,7 @@ public final class BluetoothRadio: Sendable {
             let adapter = try AdapterState.choose(from: AdapterState.all(in: objects), named: wanted, for: role)
             registeredAdverts.setReader(owner)
             return BluetoothRadio(
-                link: BlueZLink(connection: connection, owner: owner, adapter: adapter),
+                link: BlueZAdapter(connection: connection, owner: owner, adapter: adapter),
                 registeredAdverts: registeredAdverts,
                 origin: (wanted, role, address)
             )
@@ -217,13 +217,13 @@ extension BluetoothRadio {
     /// Returns the adapter's address.
     ///
     /// This method throws on a virtual bus, so that a simulated adapter is never used with the kernel's real radio.
-    private func ownAddress() async throws(L2CAPError) -> DeviceAddress {
+    private func ownAddress() async throws(L2CAPError) -> BluetoothAddress {
         guard !isVirtual else { throw .virtualRadio }
         guard let own = await address(link.adapter.path, BlueZ.adapter) else { throw .addressUnknown }
         return own
     }
 
-    private func address(_ path: String, _ interface: String) async -> DeviceAddress? {
+    private func address(_ path: String, _ interface: String) async -> BluetoothAddress? {
         let answer = try? await link.connection.call(
             link.owner,
             path,
@@ -233,6 +233,6 @@ extension BluetoothRadio {
             timeout: BlueZ.timeout
         )
         let properties = answer?.first?.fields
-        return DeviceAddress(text: properties?["Address"]?.text, type: properties?["AddressType"]?.text)
+        return BluetoothAddress(text: properties?["Address"]?.text, type: properties?["AddressType"]?.text)
     }
 }

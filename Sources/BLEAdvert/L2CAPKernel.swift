@@ -17,7 +17,7 @@ enum L2CAPKernel {
     private static let leastPacket = 23
 
     /// Returns a socket that is bound to this computer's adapter, and its descriptor.
-    static func socket(at own: DeviceAddress) throws(L2CAPError) -> (SocketDescriptor, CInt) {
+    static func socket(at own: BluetoothAddress) throws(L2CAPError) -> (SocketDescriptor, CInt) {
         let kind = CInt(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         let number = Glibc.socket(AF_BLUETOOTH, kind, BTPROTO_L2CAP)
         guard number >= 0 else { throw .system(errno) }
@@ -35,7 +35,7 @@ enum L2CAPKernel {
     }
 
     /// Returns a listening socket and the PSM that the kernel has assigned.
-    static func acceptingSocket(at own: DeviceAddress) throws(L2CAPError) -> (SocketDescriptor, psm: UInt16) {
+    static func acceptingSocket(at own: BluetoothAddress) throws(L2CAPError) -> (SocketDescriptor, psm: UInt16) {
         let (descriptor, number) = try socket(at: own)
         var address = sockaddr_l2()
         var length = socklen_t(MemoryLayout<sockaddr_l2>.size)
@@ -49,7 +49,7 @@ enum L2CAPKernel {
     /// Starts to connect.
     ///
     /// - Returns: 0, or −1 with the cause in `errno`.
-    static func connect(_ number: CInt, to other: DeviceAddress, _ psm: L2CAPPSM) -> CInt {
+    static func connect(_ number: CInt, to other: BluetoothAddress, _ psm: L2CAPPSM) -> CInt {
         var address = other.socketAddress(psm: psm.rawValue)
         return withSocketAddress(&address) { Glibc.connect(number, $0, $1) }
     }

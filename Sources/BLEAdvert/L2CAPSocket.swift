@@ -29,8 +29,8 @@ public final class L2CAPSocket: Sendable {
 
 /// The route to a device that sent an advert.
 public struct L2CAPRoute: Sendable {
-    let own: DeviceAddress
-    let other: DeviceAddress
+    let own: BluetoothAddress
+    let other: BluetoothAddress
     let psm: L2CAPPSM
 
     /// Opens a channel without pairing, within a time limit.
@@ -81,7 +81,7 @@ public final class L2CAPAcceptingSocket: Sendable {
         self.init(SocketDescriptor(number), psm: psm, largestPacket: largestPacket)
     }
 
-    static func start(at own: DeviceAddress) throws(L2CAPError) -> L2CAPAcceptingSocket {
+    static func start(at own: BluetoothAddress) throws(L2CAPError) -> L2CAPAcceptingSocket {
         let (descriptor, number) = try L2CAPKernel.acceptingSocket(at: own)
         guard let psm = L2CAPPSM(number) else { throw .failed("no free channel number") }
         return L2CAPAcceptingSocket(descriptor, psm: psm)

@@ -113,7 +113,7 @@ extension BluetoothRadio {
     }
 }
 
-extension BlueZLink {
+extension BlueZAdapter {
     /// Returns true if a signal reports that this adapter has received an advert of a device.
     fileprivate func reportsDevice(_ event: BusConnection.Event) -> Bool {
         guard case .signal(let signal) = event, signal.sender == owner, let first = signal.body.first?.text else {

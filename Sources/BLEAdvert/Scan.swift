@@ -24,12 +24,12 @@ final class Scan: Sendable {
 
     let adverts: AdvertSequence
 
-    private let link: BlueZLink
+    private let link: BlueZAdapter
     private let isWanted: @Sendable (ReceivedAdvert) -> Bool
     private let sink: AsyncStream<Result<ReceivedAdvert, RadioError>>.Continuation
     private let sightings = Locked<[Sighting: ContinuousClock.Instant]>([:])
 
-    private init(link: BlueZLink, for wanted: @escaping @Sendable (ReceivedAdvert) -> Bool) {
+    private init(link: BlueZAdapter, for wanted: @escaping @Sendable (ReceivedAdvert) -> Bool) {
         self.link = link
         isWanted = wanted
         let (stream, sink) = AsyncStream.makeStream(
@@ -42,7 +42,7 @@ final class Scan: Sendable {
 
     /// Runs `body` with a scan that ends before this function returns or throws.
     static func run<R: Sendable>(
-        on link: BlueZLink,
+        on link: BlueZAdapter,
         for wanted: @escaping @Sendable (ReceivedAdvert) -> Bool,
         isolation: isolated (any Actor)?,
         _ body: (AdvertSequence) async throws -> R

@@ -51,8 +51,8 @@ enum AuthSettings {
     )
     static let tpm = Setting(
         "tpm",
-        SettingParser<TPMDevice>(expected: "a TPM such as device:/dev/tpmrm0") { TPMDevice(configuration: $0) },
-        default: TPMDevice.standard.configuration,
+        SettingParser<TPMAddress>(expected: "a TPM such as device:/dev/tpmrm0") { TPMAddress(configuration: $0) },
+        default: TPMAddress.standard.configuration,
         help: "The TPM that protects the PIN after hybrid-auth vault tpm enable."
     )
     static let push = Setting(

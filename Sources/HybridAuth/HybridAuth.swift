@@ -27,7 +27,7 @@ struct HybridAuth: AsyncParsableCommand {
         ProcessMemory.protect()
         // For pinentry, which holds the PIN.
         ProcessMemory.forbidCoreDumps()
-        TPMDevice.silenceLibrary()
+        TPMAddress.silenceLibrary()
         await runMain(programName, arguments: ProcessArguments.withoutTrace())
     }
 }

@@ -14,7 +14,8 @@ struct HybridClient: AsyncParsableCommand {
         abstract: "Sign in here with a passkey on another device.",
         version: ProductVersion.text,
         subcommands: [
-            ShowQR.self, Present.self, Phones.self, ClientDoctor.self, CheckConfig<ClientSettingsCheck>.self,
+            ShowQRCommand.self, PresentCommand.self, PhonesCommand.self, ClientDoctor.self,
+            CheckConfig<ClientSettingsCheck>.self,
         ]
     )
 

@@ -54,7 +54,7 @@ extension CeremonyLauncher {
     ///
     /// - Throws: ``CommandFailure`` after a signal, and if the process has no descriptors left.
     func performUntilSignal(_ request: CeremonyRequest, event: String) async throws -> CeremonyOutcome {
-        guard let cancellation = Cancellation() else {
+        guard let cancellation = SigningCancellation() else {
             throw CommandFailure("no file descriptors left", status: .unavailable)
         }
         return try await untilSignal {

@@ -48,16 +48,16 @@ struct SSHAgentCommand: ParsableCommand {
                 status: .usage
             )
         }
-        let agent = try RunningAgent(ceremony, flagsOf: self, usesTerminal: tty, seconds: timeout)
+        let agent = try RunningSSHAgent(ceremony, flagsOf: self, usesTerminal: tty, seconds: timeout)
         let path = try socket ?? Self.defaultSocket()
         // Before the socket is created, which takes a file that an ended process has left behind.
         if let upstream = agent.upstream, [path, restrictedSocket].contains(upstream) {
-            throw RunningAgent.ownUpstream
+            throw RunningSSHAgent.ownUpstream
         }
-        let listener = try AgentSocket(path: path)
-        let restricted: AgentSocket?
+        let listener = try ServiceSocket(path: path)
+        let restricted: ServiceSocket?
         do {
-            restricted = try restrictedSocket.map { try AgentSocket(path: $0, option: "--restricted-socket") }
+            restricted = try restrictedSocket.map { try ServiceSocket(path: $0, option: "--restricted-socket") }
         } catch {
             listener.remove()
             throw error
@@ -101,25 +101,25 @@ struct ServeCommand: ParsableCommand {
                 status: .usage
             )
         }
-        let agent = try RunningAgent(ceremony, flagsOf: self, usesTerminal: false, seconds: 100)
-        let securityKey = ServedSecurityKey.start(ceremony)
+        let agent = try RunningSSHAgent(ceremony, flagsOf: self, usesTerminal: false, seconds: 100)
+        let securityKey = SecurityKeyService.start(ceremony)
         defer { securityKey?.stop() }
         let notifier = ServiceNotifier()
         _ = notifier.ready()
         let restricted = sockets.first { $0.name == Self.restrictedName }
         try agent.serve(
-            AgentSocket(inherited: inherited.descriptor),
-            restricted: restricted.map { AgentSocket(inherited: $0.descriptor) }
+            ServiceSocket(inherited: inherited.descriptor),
+            restricted: restricted.map { ServiceSocket(inherited: $0.descriptor) }
         )
         _ = notifier.stopping()
     }
 }
 
 /// The agent with its keys, journal and ceremonies.
-private struct RunningAgent {
-    private let server: AgentServer
+private struct RunningSSHAgent {
+    private let server: SSHAgentServer
     /// The server of the socket that is only for forwarding.
-    private let restrictedServer: AgentServer
+    private let restrictedServer: SSHAgentServer
     /// The socket of another agent.
     let upstream: String?
 
@@ -132,7 +132,7 @@ private struct RunningAgent {
         let settings = try KeySettings.resolve(command)
         upstream = try settings.value(KeySettings.upstream)
         let folder = try KeySettings.stateFolder()
-        let keys = try SSHKeyRing(KeyStore(in: folder), report: HybridKey.report)
+        let keys = try SSHKeyRing(SSHKeyStore(in: folder), report: HybridKey.report)
         let signer = SSHSigner(
             keys: keys,
             launcher: try options.launcher(settings, usesTerminal: usesTerminal),
@@ -143,8 +143,8 @@ private struct RunningAgent {
         )
         let signing = SigningService(perform: signer.sign)
         let refused: @Sendable (String) -> Void = { HybridKey.report("refused a request: \($0)") }
-        guard let server = AgentServer(keys: keys, signing: signing, upstream: upstream, refused: refused),
-            let restrictedServer = AgentServer(keys: keys, signing: signing, isRestricted: true, refused: refused)
+        guard let server = SSHAgentServer(keys: keys, signing: signing, upstream: upstream, refused: refused),
+            let restrictedServer = SSHAgentServer(keys: keys, signing: signing, isRestricted: true, refused: refused)
         else { throw CommandFailure("no file descriptors left", status: .unavailable) }
         (self.server, self.restrictedServer) = (server, restrictedServer)
     }
@@ -155,7 +155,7 @@ private struct RunningAgent {
     )
 
     /// Serves clients until a signal, then removes the sockets.
-    func serve(_ socket: AgentSocket, restricted: AgentSocket?) throws {
+    func serve(_ socket: ServiceSocket, restricted: ServiceSocket?) throws {
         defer { for one in [socket, restricted] { one?.remove() } }
         // Otherwise, each request for the other agent would come back until no connection is left.
         if let upstream, [socket, restricted].contains(where: { $0?.isReached(by: upstream) ?? false }) {

@@ -47,7 +47,7 @@ struct SSHKeygenCommand: AsyncParsableCommand {
         let destinations = try limits.destinations()
         let folder = try KeySettings.stateFolder()
         // A store that can't be read or is full is reported before the phone is asked.
-        let store = KeyStore(in: folder)
+        let store = SSHKeyStore(in: folder)
         try store.checkRoom()
         let creation = try creation(destinations)
         let outcome = try await perform(creation, launcher)
@@ -62,23 +62,23 @@ struct SSHKeygenCommand: AsyncParsableCommand {
             try store.add([key])
         } catch {
             HybridKey.report("the phone has stored the key; keep these lines in a file for: hybrid-key ssh-keys import")
-            try StandardOutput.write(KeyList.text([key]))
+            try StandardOutput.write(SSHKeyList.text([key]))
             throw error
         }
         try StandardOutput.writeLine(key.publicKey.authorizedKeysLine(comment: key.comment))
     }
 
-    private func creation(_ destinations: [PermittedDestination]?) throws -> KeyCreation {
+    private func creation(_ destinations: [PermittedDestination]?) throws -> SSHKeyCreation {
         var generator = SystemRandomNumberGenerator()
-        guard let comment = KeyComment(comment ?? Self.defaultComment) else {
+        guard let comment = SSHKeyComment(comment ?? Self.defaultComment) else {
             throw CommandFailure(
-                "--comment takes 1 to \(KeyComment.maximumLength) bytes of visible text",
+                "--comment takes 1 to \(SSHKeyComment.maximumLength) bytes of visible text",
                 status: .usage
             )
         }
-        let id = try rp.map(Self.relyingPartyID) ?? KeyCreation.randomRelyingPartyID(using: &generator)
+        let id = try rp.map(Self.relyingPartyID) ?? SSHKeyCreation.randomRelyingPartyID(using: &generator)
         guard let id,
-            let creation = KeyCreation(
+            let creation = SSHKeyCreation(
                 relyingPartyID: id,
                 comment: comment,
                 allowsForwardedMessages: allowForwardedMessages,
@@ -111,14 +111,14 @@ struct SSHKeygenCommand: AsyncParsableCommand {
         return id
     }
 
-    private func perform(_ creation: KeyCreation, _ launcher: CeremonyLauncher) async throws -> CeremonyOutcome {
+    private func perform(_ creation: SSHKeyCreation, _ launcher: CeremonyLauncher) async throws -> CeremonyOutcome {
         try await launcher.performUntilSignal(
             CeremonyRequest(.create(creation.request), purpose: creation.purpose, seconds: options.timeout),
             event: creation.event(timeout: .seconds(options.timeout))
         )
     }
 
-    private func key(of creation: KeyCreation, _ outcome: CeremonyOutcome) throws -> StoredKey {
+    private func key(of creation: SSHKeyCreation, _ outcome: CeremonyOutcome) throws -> StoredSSHKey {
         switch outcome {
         case .answered(let bytes):
             do throws(KeyCreationError) {

@@ -16,7 +16,7 @@ struct SSHKeysCommand: AsyncParsableCommand {
         defaultSubcommand: List.self
     )
 
-    fileprivate static func store() throws -> KeyStore { KeyStore(in: try KeySettings.stateFolder()) }
+    fileprivate static func store() throws -> SSHKeyStore { SSHKeyStore(in: try KeySettings.stateFolder()) }
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -108,7 +108,7 @@ struct SSHKeysCommand: AsyncParsableCommand {
             discussion: "The output contains no secrets: signatures need the phone."
         )
 
-        func run() async throws { try StandardOutput.write(KeyList.text(try SSHKeysCommand.store().keys())) }
+        func run() async throws { try StandardOutput.write(SSHKeyList.text(try SSHKeysCommand.store().keys())) }
     }
 
     struct Import: AsyncParsableCommand {
@@ -120,13 +120,13 @@ struct SSHKeysCommand: AsyncParsableCommand {
         func run() async throws {
             let bytes: [UInt8]
             do throws(FileReadError) {
-                bytes = try readWholeFileOrStandardInput(file, atMost: KeyList.maximumSize)
+                bytes = try readWholeFileOrStandardInput(file, atMost: SSHKeyList.maximumSize)
             } catch {
                 throw CommandFailure("\(file): \(error.sentence)", status: .noInput)
             }
-            let keys: [StoredKey]
+            let keys: [StoredSSHKey]
             do throws(KeyListError) {
-                keys = try KeyList.keys(in: bytes)
+                keys = try SSHKeyList.keys(in: bytes)
             } catch {
                 throw CommandFailure("\(file), line \(error.line): not the output of export", status: .dataError)
             }

@@ -13,7 +13,9 @@ struct HybridLab: AsyncParsableCommand {
         commandName: programName,
         abstract: "A test environment for whole ceremonies: virtual radio, relay, scripted phone.",
         version: ProductVersion.text,
-        subcommands: [Demo.self, Run.self, Up.self, PhoneCommand.self, AirCommand.self, ShinyCommand.self]
+        subcommands: [
+            DemoCommand.self, RunCommand.self, UpCommand.self, PhoneCommand.self, AirCommand.self, ShinyCommand.self,
+        ]
     )
 
     static func main() async {

@@ -14,7 +14,8 @@ struct HybridRelay: AsyncParsableCommand {
         abstract: "Connects a phone and a client and relays their encrypted messages.",
         version: ProductVersion.text,
         subcommands: [
-            Serve.self, CheckConfig<RelayOptions>.self, NewToken.self, NewPushKeys.self, Domain.self, Check.self,
+            ServeCommand.self, CheckConfig<RelayFlags>.self, NewTokenCommand.self, NewPushKeysCommand.self,
+            DomainCommand.self, CheckCommand.self,
         ]
     )
 

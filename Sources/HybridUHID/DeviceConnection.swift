@@ -3,7 +3,7 @@
 internal import Glibc
 
 /// A descriptor that is closed with its last reference.
-package final class OpenDescriptor: Sendable {
+package final class OwnedDescriptor: Sendable {
     let number: CInt
 
     /// Takes an open descriptor.
@@ -23,8 +23,8 @@ package final class OpenDescriptor: Sendable {
 ///
 /// It runs on one thread. Another one, ``EventReader``, only reads events, and keeps the priority of the service.
 final class DeviceConnection {
-    private let client: OpenDescriptor
-    private let device: OpenDescriptor
+    private let client: OwnedDescriptor
+    private let device: OwnedDescriptor
     private let user: uid_t
     private let policy: PeerPolicy
     private let monitor: SeatMonitor?
@@ -35,9 +35,9 @@ final class DeviceConnection {
 
     /// Creates the device.
     init(
-        client: OpenDescriptor,
+        client: OwnedDescriptor,
         user: uid_t,
-        device: OpenDescriptor,
+        device: OwnedDescriptor,
         serialNumber: String,
         policy: PeerPolicy
     ) throws(DeviceFailure) {

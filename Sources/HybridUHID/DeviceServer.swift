@@ -9,10 +9,10 @@ package final class DeviceServer: Sendable {
     /// Maximum number of devices and of connections.
     static let maximumDevices = 16
 
-    private let listener: OpenDescriptor
+    private let listener: OwnedDescriptor
     private let policy: PeerPolicy
     private let serialNumber: String
-    private let openDevice: @Sendable () throws(DeviceFailure) -> OpenDescriptor
+    private let openDevice: @Sendable () throws(DeviceFailure) -> OwnedDescriptor
     private let log: @Sendable (String) -> Void
     /// The users that have a connection, which has a device if they may have one.
     private let users = Locked(Set<uid_t>())
@@ -26,13 +26,13 @@ package final class DeviceServer: Sendable {
     ///   - openDevice: Opens `/dev/uhid`.
     ///   - log: Receives one line for each device that is created or refused, or that ends.
     package init(
-        listener: OpenDescriptor,
+        listener: OwnedDescriptor,
         policy: PeerPolicy,
         serialNumber: String,
-        openDevice: @escaping @Sendable () throws(DeviceFailure) -> OpenDescriptor = { () throws(DeviceFailure) in
+        openDevice: @escaping @Sendable () throws(DeviceFailure) -> OwnedDescriptor = { () throws(DeviceFailure) in
             let descriptor = open("/dev/uhid", O_RDWR | O_CLOEXEC)
             guard descriptor >= 0 else { throw .notOpened(errno) }
-            return OpenDescriptor(descriptor)
+            return OwnedDescriptor(descriptor)
         },
         log: @escaping @Sendable (String) -> Void
     ) {
@@ -47,12 +47,12 @@ package final class DeviceServer: Sendable {
         let flags = CInt(SOCK_NONBLOCK.rawValue)
         let isIdle = { self.users.withLock(\.isEmpty) }
         AcceptLoop.run(on: listener.number, flags: flags, idleLimit: idleLimit, isIdle: isIdle) {
-            start(OpenDescriptor($0), of: $1.user)
+            start(OwnedDescriptor($0), of: $1.user)
         }
     }
 
     /// Serves a connection on a thread of its own, or closes it.
-    private func start(_ client: OpenDescriptor, of user: uid_t) {
+    private func start(_ client: OwnedDescriptor, of user: uid_t) {
         guard users.withLock({ $0.count < Self.maximumDevices && $0.insert(user).inserted }) else {
             return log("user \(user): \(DeviceFailure.secondDevice)")
         }
@@ -70,7 +70,7 @@ package final class DeviceServer: Sendable {
         log("user \(user): \(DeviceFailure.noResources)")
     }
 
-    private func serve(_ client: OpenDescriptor, of user: uid_t) throws(DeviceFailure) {
+    private func serve(_ client: OwnedDescriptor, of user: uid_t) throws(DeviceFailure) {
         guard policy.admits(user) else { throw .notAdmitted }
         let connection = try DeviceConnection(
             client: client,

@@ -15,8 +15,8 @@ final class EventReader: Sendable {
     /// The value of `ending` after ``stop()`` and after an overflow; others are error numbers.
     private static let (stopped, overflow) = (CInt(-1), CInt(-2))
 
-    private let device: OpenDescriptor
-    private let arrival: OpenDescriptor
+    private let device: OwnedDescriptor
+    private let arrival: OwnedDescriptor
     // SAFETY of nonisolated(unsafe): the pointer is constant. The reading thread writes a slot before it adds 1 to
     // `added`; the other thread reads the slot after that, and before it adds 1 to `removed`. Only then is the slot
     // written again. Both numbers have one writer each.
@@ -28,10 +28,10 @@ final class EventReader: Sendable {
     private let ending = Atomic<CInt>(0)
 
     /// Creates a reader; returns `nil` if the process has no descriptors left.
-    init?(_ device: OpenDescriptor) {
+    init?(_ device: OwnedDescriptor) {
         let descriptor = eventfd(0, CInt(EFD_CLOEXEC | EFD_NONBLOCK))
         guard descriptor >= 0 else { return nil }
-        (self.device, arrival, slots) = (device, OpenDescriptor(descriptor), .allocate(capacity: Self.capacity))
+        (self.device, arrival, slots) = (device, OwnedDescriptor(descriptor), .allocate(capacity: Self.capacity))
         // Now, so that no report waits for the system's memory.
         slots.initialize(repeating: DeviceReport(SIMD64()), count: Self.capacity)
     }

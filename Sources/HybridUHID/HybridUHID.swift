@@ -34,7 +34,7 @@ struct HybridUHID {
         _ = hybrid_set_dumpable(0)
         let listed = getenv("HYBRID_UHID_USERS").map { String(cString: $0) } ?? ""
         let server = DeviceServer(
-            listener: OpenDescriptor(3),
+            listener: OwnedDescriptor(3),
             policy: PeerPolicy(listed: listed),
             serialNumber: serialNumber
         ) { StandardError.writeLine($0) }

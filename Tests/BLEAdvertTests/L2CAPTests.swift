@@ -49,10 +49,10 @@ struct L2CAPTests {
 
     @Test("Addresses are parsed strictly and never shown")
     func addresses() throws {
-        let address = try #require(DeviceAddress(text: "00:AA:01:02:03:FF", type: "public"))
-        let other = try #require(DeviceAddress(text: "00:aa:01:02:03:ff", type: "random"))
+        let address = try #require(BluetoothAddress(text: "00:AA:01:02:03:FF", type: "public"))
+        let other = try #require(BluetoothAddress(text: "00:aa:01:02:03:ff", type: "random"))
         #expect(address != other)
-        #expect(address == DeviceAddress(text: "00:aa:01:02:03:ff", type: "public"))
+        #expect(address == BluetoothAddress(text: "00:aa:01:02:03:ff", type: "public"))
         // Family, PSM, address and channel ID, all little-endian; then the address type.
         let raw = withUnsafeBytes(of: address.socketAddress(psm: 0x82)) { Array($0) }
         #expect(raw.prefix(13) == [31, 0, 0x82, 0, 0xFF, 3, 2, 1, 0xAA, 0, 0, 0, 1])
@@ -68,8 +68,8 @@ struct L2CAPTests {
             "+0:AA:01:02:03:FF", "-0:AA:01:02:03:FF", "00-AA-01-02-03-FF", "00:AA:01:02:03:FG",
             "00:AA:01:02:03:F\u{FF10}",
         ]
-        for text in wrong { #expect(DeviceAddress(text: text, type: "public") == nil, "\(text ?? "")") }
-        #expect(DeviceAddress(text: "00:AA:01:02:03:FF", type: "private") == nil)
-        #expect(DeviceAddress(text: "00:AA:01:02:03:FF", type: nil) == nil)
+        for text in wrong { #expect(BluetoothAddress(text: text, type: "public") == nil, "\(text ?? "")") }
+        #expect(BluetoothAddress(text: "00:AA:01:02:03:FF", type: "private") == nil)
+        #expect(BluetoothAddress(text: "00:AA:01:02:03:FF", type: nil) == nil)
     }
 }

@@ -27,9 +27,9 @@ struct WebPushTests {
         )
     }
 
-    private static func keys(_ numbers: UInt8...) throws -> PushContactKeys {
+    private static func keys(_ numbers: UInt8...) throws -> PushContactIDKeys {
         let keys = numbers.map { ($0, SymmetricKey(data: [UInt8](repeating: $0, count: 32))) }
-        return try #require(PushContactKeys(keys))
+        return try #require(PushContactIDKeys(keys))
     }
 
     // MARK: Encryption
@@ -176,15 +176,15 @@ struct WebPushTests {
         let new = try #require(both.seal(subscription, host: Self.host, expiry: .max))
         #expect(new.bytes[1] == 8)
         #expect(try Self.keys(7).open(new, host: Self.host, now: Self.now) == nil)
-        #expect(PushContactKeys([]) == nil)
+        #expect(PushContactIDKeys([]) == nil)
         let key = SymmetricKey(size: .bits256)
-        #expect(PushContactKeys([(1, key), (1, key)]) == nil)
-        #expect(PushContactKeys([(1, SymmetricKey(size: .bits128))]) == nil)
+        #expect(PushContactIDKeys([(1, key), (1, key)]) == nil)
+        #expect(PushContactIDKeys([(1, SymmetricKey(size: .bits128))]) == nil)
     }
 
     @Test("The longest endpoint fits into 300 bytes, and one byte more is refused")
     func lengths() throws {
-        let longest = PushContactKeys.maximumEndpointLength
+        let longest = PushContactIDKeys.maximumEndpointLength
         #expect(longest == 225)
         let keys = try Self.keys(1)
         for (length, fits) in [(longest, true), (longest + 1, false)] {

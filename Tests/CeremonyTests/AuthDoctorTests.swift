@@ -203,7 +203,7 @@ struct AuthDoctorTests {
         try await CeremonyEnvironment.run { environment in
             let store = try PhoneLinkStore(path: environment.folder + "/state/hybrid/phone")
             let link = PhoneLink(at: try #require(TunnelDomain(id: UInt16(CeremonyEnvironment.domain))))
-            try store.add(try #require(PhoneLinkRecord(link, label: "laptop", created: 1_700_000_000)))
+            try store.add(try #require(StoredPhoneLink(link, label: "laptop", created: 1_700_000_000)))
             try TestFile.write("damaged", to: store.path + "/0000000000000000.cbor")
             try await PrivateBus.run { bus in
                 let variables = ["DBUS_SESSION_BUS_ADDRESS": bus.address]

@@ -26,7 +26,7 @@ struct LinksCommandTests {
     /// Adds a link and returns its ID in hexadecimal digits.
     private static func add(_ label: String, to store: PhoneLinkStore) throws -> String {
         let link = PhoneLink(at: try #require(TunnelDomain(id: 266)))
-        try store.add(try #require(PhoneLinkRecord(link, label: label, created: 1_700_000_000)))
+        try store.add(try #require(StoredPhoneLink(link, label: label, created: 1_700_000_000)))
         return Hex.encode(link.id.bytes)
     }
 

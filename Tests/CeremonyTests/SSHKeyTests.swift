@@ -46,12 +46,12 @@ struct SSHKeyTests {
     }
 
     /// Creates an SSH key and returns it with the prompts that the user saw.
-    private func create(_ rp: String? = nil) async throws -> (key: StoredKey, prompts: String) {
+    private func create(_ rp: String? = nil) async throws -> (key: StoredSSHKey, prompts: String) {
         var generator = SystemRandomNumberGenerator()
         let id = rp.flatMap { RelyingPartyID($0, accepting: [.domain, .ssh]) }
-        let creation = KeyCreation(
-            relyingPartyID: try #require(id ?? KeyCreation.randomRelyingPartyID(using: &generator)),
-            comment: try #require(KeyComment("work laptop")),
+        let creation = SSHKeyCreation(
+            relyingPartyID: try #require(id ?? SSHKeyCreation.randomRelyingPartyID(using: &generator)),
+            comment: try #require(SSHKeyComment("work laptop")),
             allowsForwardedMessages: false,
             using: &generator
         )
@@ -69,7 +69,7 @@ struct SSHKeyTests {
     private func sign(
         _ data: [UInt8],
         stating stated: [UInt8]?,
-        with key: StoredKey,
+        with key: StoredSSHKey,
         extra: [String] = []
     ) async throws -> Result {
         let hash = try #require(ClientDataHash(bytes: Array(SHA256.hash(data: data))))
@@ -90,7 +90,7 @@ struct SSHKeyTests {
     private static func strings(_ texts: String...) -> [UInt8] { texts.flatMap { string(Array($0.utf8)) } }
 
     /// Returns the data of a login to a server with an Ed25519 key.
-    private static func login(_ user: String, with key: StoredKey, at hostKey: [UInt8]) -> [UInt8] {
+    private static func login(_ user: String, with key: StoredSSHKey, at hostKey: [UInt8]) -> [UInt8] {
         string([UInt8](repeating: 7, count: 32)) + [50]
             + strings(user, "ssh-connection", "publickey-hostbound-v00@openssh.com") + [1]
             + strings(SSHPublicKey.algorithm) + string(key.publicKey.encoded) + string(hostKey)

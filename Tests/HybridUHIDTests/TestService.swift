@@ -95,7 +95,7 @@ final class TestService: Sendable {
             }
         )
         let server = DeviceServer(
-            listener: OpenDescriptor(listener),
+            listener: OwnedDescriptor(listener),
             policy: PeerPolicy(listed: listed, seats: seats),
             serialNumber: "0011",
             openDevice: { () throws(DeviceFailure) in
@@ -105,7 +105,7 @@ final class TestService: Sendable {
                     throw .notOpened(errno)
                 }
                 devices.withLock { $0.append(Endpoint(pair[1])) }
-                return OpenDescriptor(pair[0])
+                return OwnedDescriptor(pair[0])
             },
             log: { line in lines.withLock { $0.append(line) } }
         )

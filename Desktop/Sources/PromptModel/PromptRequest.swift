@@ -18,7 +18,7 @@ public struct PromptRequest: Equatable, Sendable {
     ///
     /// - Throws: ``PromptInputError/unusableRequest``.
     init(_ event: JSONText) throws(PromptInputError) {
-        let facts = Facts(event)
+        let facts = RequestFacts(event)
         (purpose, details) =
             switch event.member("operation")?.text {
             case "create": (try facts.creation(), [])
@@ -34,7 +34,7 @@ public struct PromptRequest: Equatable, Sendable {
 }
 
 /// The members of a request, checked before use.
-private struct Facts {
+private struct RequestFacts {
     let event: JSONText
 
     init(_ event: JSONText) { self.event = event }

@@ -7,7 +7,7 @@ public import HybridPrimitives
 ///
 /// A contact ID is `02`, the number of the key, a nonce of 12 bytes, and the encrypted subscription. So the relay needs
 /// no memory and no disk for subscriptions. The first key encrypts; older ones still open.
-public struct PushContactKeys: Sendable, SecretMaterial {
+public struct PushContactIDKeys: Sendable, SecretMaterial {
     /// Length of a key in bytes.
     public static let keyLength = 32
 

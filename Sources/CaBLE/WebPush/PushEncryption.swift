@@ -47,7 +47,7 @@ public enum PushEncryption {
         guard let receiver = try? P256.KeyAgreement.PublicKey(x963Representation: subscription.publicKey.bytes),
             let shared = try? sender.sharedSecretFromKeyAgreement(with: receiver)
         else { preconditionFailure("a push public key is a point of the curve") }
-        let keys = RecordKeys(shared, subscription, senderKey: senderKey, salt: salt)
+        let keys = PushRecordKeys(shared, subscription, senderKey: senderKey, salt: salt)
         guard let box = try? AES.GCM.seal(record, using: keys.key, nonce: keys.nonce) else {
             preconditionFailure("AES-GCM encrypts any plaintext")
         }
@@ -57,7 +57,7 @@ public enum PushEncryption {
 }
 
 /// The key and the nonce of the first record (RFC 8291 §3.4).
-private struct RecordKeys {
+private struct PushRecordKeys {
     let key: SymmetricKey
     let nonce: AES.GCM.Nonce
 
@@ -171,7 +171,7 @@ public struct PushReceiverKey: Sendable, SecretMaterial {
             let point = try? P256.KeyAgreement.PublicKey(x963Representation: sender.bytes),
             let shared = try? key.sharedSecretFromKeyAgreement(with: point)
         else { throw .malformedHeader }
-        let keys = RecordKeys(
+        let keys = PushRecordKeys(
             shared,
             subscription,
             senderKey: sender,

@@ -16,12 +16,12 @@ struct PageResponder {
     private(set) var isTokenUsed = false
 
     private let authority: String
-    private let token: PageKey
-    private let cookie: PageKey
+    private let token: PageToken
+    private let cookie: PageToken
     private let cookieName: String
     private let maximumStreams: Int
 
-    init(port: Int, token: PageKey, cookie: PageKey, maximumStreams: Int) {
+    init(port: Int, token: PageToken, cookie: PageToken, maximumStreams: Int) {
         authority = "127.0.0.1:\(port)"
         origin = "http://\(authority)"
         self.token = token
@@ -58,7 +58,7 @@ struct PageResponder {
             return .response(PageResponse(.forbidden, sentence))
         }
         if path == "/" {
-            return .response(PageResponse(document: PageDocument.live(nonce: PageKey().hexadecimal)))
+            return .response(PageResponse(document: PageDocument.live(nonce: PageToken().hexadecimal)))
         }
         guard streams < maximumStreams else {
             return .response(PageResponse(.serviceUnavailable, "This page is open in too many tabs."))
@@ -68,7 +68,7 @@ struct PageResponder {
 
     /// Exchanges the token for a cookie, once.
     private mutating func exchange(_ text: Substring) -> PageReply {
-        guard let key = PageKey(hexadecimal: text), key == token else {
+        guard let key = PageToken(hexadecimal: text), key == token else {
             return .response(PageResponse(.notFound, "There is nothing here."))
         }
         guard !isTokenUsed else {
@@ -102,7 +102,7 @@ struct PageResponder {
             field.split(separator: ";").contains { pair in
                 let pair = pair.drop { $0 == " " }
                 guard pair.utf8.starts(with: "\(cookieName)=".utf8) else { return false }
-                return PageKey(hexadecimal: pair.dropFirst(cookieName.count + 1)).map { $0 == cookie } ?? false
+                return PageToken(hexadecimal: pair.dropFirst(cookieName.count + 1)).map { $0 == cookie } ?? false
             }
         }
     }

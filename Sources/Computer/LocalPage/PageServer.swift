@@ -94,8 +94,8 @@ package final class PageServer: Sendable {
     private init(_ subject: PageSubject, _ listener: any Channel, _ limits: PageLimits, _ owner: @escaping OwnerLookup)
     {
         let port = listener.localAddress?.port ?? 0
-        let token = PageKey()
-        let responder = PageResponder(port: port, token: token, cookie: PageKey(), maximumStreams: limits.streams)
+        let token = PageToken()
+        let responder = PageResponder(port: port, token: token, cookie: PageToken(), maximumStreams: limits.streams)
         address = PageAddress(origin: responder.origin, token: token)
         state = Locked(State(responder: responder, progress: PageProgress(subject, at: .now)))
         (abandonments, abandoned) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))

@@ -42,7 +42,7 @@ public struct QRMatrix: Equatable, Sendable, CustomStringConvertible, CustomRefl
     ///   one digit.
     /// - Throws: ``QRCodeError``.
     public init(text: String) throws(QRCodeError) {
-        let segments = try Segments(text)
+        let segments = try QRSegments(text)
         let code =
             QRMatrix(segments, .medium, upTo: Self.terminalVersion)
             ?? QRMatrix(segments, .low, upTo: Self.maximumVersion)
@@ -51,7 +51,7 @@ public struct QRMatrix: Equatable, Sendable, CustomStringConvertible, CustomRefl
     }
 
     /// Creates the code of the segments; `nil` if they require a version above `limit`.
-    private init?(_ segments: Segments, _ level: Level, upTo limit: Int) {
+    private init?(_ segments: QRSegments, _ level: Level, upTo limit: Int) {
         guard let input = QRinput_new2(0, level == .low ? QR_ECLEVEL_L : QR_ECLEVEL_M) else { return nil }
         defer { QRinput_free(input) }
         guard QRinput_append(input, QR_MODE_AN, CInt(segments.prefix.count), segments.prefix) == 0,
@@ -99,7 +99,7 @@ public struct QRCodeError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 /// The two parts of a URL.
-private struct Segments {
+private struct QRSegments {
     /// Maximum length in characters; version 10 holds fewer.
     static let maximumLength = 1024
 

@@ -15,7 +15,7 @@ struct VaultSession: Sendable {
     /// The vault's directory; `nil` for the default.
     let path: String?
     /// The TPM that may protect the PIN.
-    let tpm: TPMDevice
+    let tpm: TPMAddress
     let progress: AnswerProgress
 
     /// Opens the vault, or creates it, and calls `body` with the handlers of a session.

@@ -13,7 +13,7 @@ internal import HybridProgram
 /// The checks of linked computers, and of the service that waits for them.
 struct LinkedComputerChecks: Sendable {
     /// The links.
-    let links: [PhoneLinkRecord]
+    let links: [StoredPhoneLink]
     /// The push subscription for the next link.
     let reserve: PushReserve?
     /// A sentence for each damaged file.

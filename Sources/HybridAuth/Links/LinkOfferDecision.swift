@@ -105,7 +105,7 @@ struct NewLink: Sendable {
     func save(_ progress: AnswerProgress) {
         let now = WallClock.realtime.now()
         do throws(CommandFailure) {
-            guard let record = PhoneLinkRecord(offer.link, label: label, created: now, push: push) else { return }
+            guard let record = StoredPhoneLink(offer.link, label: label, created: now, push: push) else { return }
             for earlier in try store.contents().links where earlier.label.utf8.elementsEqual(label.utf8) {
                 try store.forget(earlier.id, at: now)
                 progress.notify("link-replaced", "the earlier link with \(SafeText(quoting: label)) is removed")
@@ -136,9 +136,9 @@ enum LinkLabel {
     ///
     /// - Throws: `ValidationError`.
     static func validate(_ text: String) throws {
-        guard PhoneLinkRecord.isLabel(text) else {
+        guard StoredPhoneLink.isLabel(text) else {
             throw ValidationError(
-                "A computer's name has 1 to \(PhoneLinkRecord.maximumLabelLength) bytes and no control characters."
+                "A computer's name has 1 to \(StoredPhoneLink.maximumLabelLength) bytes and no control characters."
             )
         }
     }

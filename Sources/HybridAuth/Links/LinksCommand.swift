@@ -35,13 +35,13 @@ struct LinkOutput: ParsableArguments {
     }
 
     /// Returns the link that a user means.
-    func find(_ which: String) throws(CommandFailure) -> (store: PhoneLinkStore, record: PhoneLinkRecord) {
+    func find(_ which: String) throws(CommandFailure) -> (store: PhoneLinkStore, record: StoredPhoneLink) {
         let (store, contents) = try contents()
         return (store, try LinkChoice.find(which, in: contents.links))
     }
 
     /// Prints a link as JSON, if that is wanted.
-    func write(_ record: PhoneLinkRecord?) throws {
+    func write(_ record: StoredPhoneLink?) throws {
         if json, let record { try StandardOutput.writeLine(LinkJSON.row(record).description) }
     }
 }
@@ -157,7 +157,7 @@ struct LinksForget: AsyncParsableCommand {
                         return try await PushService.unsubscribe(push, on: address)
                     }
                     let destination = try ListenRunner.destination(record.domain, settings, network)
-                    try await LinkListener.revoke(record, at: destination)
+                    try await LinkListeners.revoke(record, at: destination)
                 }
             }
             try store.confirmRevocation(record.id)
@@ -190,7 +190,7 @@ enum LinkChoice {
     /// Returns the selected link.
     ///
     /// - Throws: ``CommandFailure`` if there is none, or more than one.
-    static func find(_ which: String, in links: [PhoneLinkRecord]) throws(CommandFailure) -> PhoneLinkRecord {
+    static func find(_ which: String, in links: [StoredPhoneLink]) throws(CommandFailure) -> StoredPhoneLink {
         let digits = Array(which.lowercased().utf8)
         let found = links.filter { record in
             record.label.utf8.elementsEqual(which.utf8)
@@ -209,7 +209,7 @@ enum LinkChoice {
 /// Links as text for a terminal; the user's name for a computer is at the end of its line.
 enum LinkText {
     /// Returns one line for each link, with a heading.
-    static func table(_ records: [PhoneLinkRecord]) -> String {
+    static func table(_ records: [StoredPhoneLink]) -> String {
         PasskeyText.columns(
             ["ID", "CREATED", "LAST USED", "STATE", "RELAY", "COMPUTER"],
             records.map { record in
@@ -228,7 +228,7 @@ enum LinkText {
     }
 
     /// Returns the word for the state of a link.
-    static func state(_ record: PhoneLinkRecord) -> String {
+    static func state(_ record: StoredPhoneLink) -> String {
         guard let activity = record.activity else {
             return record.revocation?.isConfirmed == true ? "revoked" : "to-be-revoked"
         }
@@ -240,7 +240,7 @@ enum LinkText {
 /// Links in JSON; names are not shortened, and unknown values are `null`.
 enum LinkJSON {
     /// Returns a link.
-    static func row(_ record: PhoneLinkRecord) -> JSONText {
+    static func row(_ record: StoredPhoneLink) -> JSONText {
         .object([
             ("id", .string(Hex.encode(record.id.bytes))), ("name", .string(record.label)),
             ("state", .string(LinkText.state(record))), ("relay", .string(record.domain.host)),

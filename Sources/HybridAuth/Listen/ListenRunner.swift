@@ -22,7 +22,7 @@ struct ListenRunner: Sendable {
     private let adapter: AdapterName?
     private let relyingParties: Set<RelyingPartyID.Kind>
     private let vault: String?
-    private let tpm: TPMDevice
+    private let tpm: TPMAddress
     private let pinentry: String?
     private let prompt: WakeUpPrompt
     /// The relay for new links that a push service wakes; `nil` if new links use connections.
@@ -71,7 +71,7 @@ struct ListenRunner: Sendable {
             perform: { await performAndReport($0, $1, identity) },
             report: show
         )
-        let listener = LinkListener(
+        let listener = LinkListeners(
             store: store,
             handler: handler,
             destination: { try Self.destination($0, settings, network) },
@@ -127,13 +127,13 @@ struct ListenRunner: Sendable {
         _ domain: TunnelDomain,
         _ settings: Configuration,
         _ network: NetworkConfiguration
-    ) throws -> LinkListener.Destination {
+    ) throws -> LinkListeners.Destination {
         let token = try AuthSettings.tokenFile(for: domain, settings).map(AuthSettings.token)
-        return LinkListener.Destination(relay: RelayEndpoint(domain: domain, network: network), bearerToken: token)
+        return LinkListeners.Destination(relay: RelayEndpoint(domain: domain, network: network), bearerToken: token)
     }
 
     /// Opens all connections again after each resume; without logind, they are opened again once they have failed.
-    private func observeResumes(_ listener: LinkListener) async {
+    private func observeResumes(_ listener: LinkListeners) async {
         while !Task.isCancelled {
             try? await ResumeObserver.observe { listener.resumed() }
             try? await Task.sleep(for: .seconds(60))
@@ -190,7 +190,7 @@ struct ListenRunner: Sendable {
         }
     }
 
-    @Sendable private func show(_ event: LinkListener.Event) {
+    @Sendable private func show(_ event: LinkListeners.Event) {
         switch event {
         case .listening(let label, let host): report("\(SafeText(quoting: label)) can wake this device through \(host)")
         case .disconnected(let label, let failure):

@@ -117,11 +117,12 @@ struct VaultPrompts: Sendable {
         to purpose: String,
         newPINFor location: VaultLocation,
         isRestoring: Bool = false,
-        _ body: (PortableSecret, PIN, _ compared: KeyFingerprint?, _ resettingRollbackState: Bool) async throws -> Void
+        _ body: (PortableSecret, PIN, _ compared: VaultKeyFingerprint?, _ resettingRollbackState: Bool) async throws ->
+            Void
     ) async throws {
         let secret = try await askPortableSecret(for: path, purpose)
         let pin = try await askNewPIN(for: location.directory)
-        var compared: KeyFingerprint?
+        var compared: VaultKeyFingerprint?
         var isResetting = false
         while true {
             do {

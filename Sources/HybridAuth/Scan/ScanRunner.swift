@@ -32,7 +32,7 @@ struct ScanRunner: Sendable {
     private let relyingParties: Set<RelyingPartyID.Kind>
     /// The vault's directory; `nil` for the default.
     private let vault: String?
-    private let tpm: TPMDevice
+    private let tpm: TPMAddress
     /// The pinentry program; `nil` for the default.
     private let pinentry: String?
     /// Time limit for the other device to connect.

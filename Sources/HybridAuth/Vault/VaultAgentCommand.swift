@@ -42,7 +42,7 @@ struct VaultAgentCommand: AsyncParsableCommand {
     }
 
     /// Returns the service manager's socket, or creates one.
-    private func listeningSocket() throws -> AgentSocket {
+    private func listeningSocket() throws -> ServiceSocket {
         let inherited = try InheritedSockets.take()
         guard inherited.count <= 1 else {
             throw CommandFailure("socket activation: more than one socket", status: .configuration)
@@ -51,11 +51,11 @@ struct VaultAgentCommand: AsyncParsableCommand {
             guard socket == nil else {
                 throw CommandFailure("--socket is not for a service with a socket of its own", status: .usage)
             }
-            return AgentSocket(inherited: inherited.descriptor)
+            return ServiceSocket(inherited: inherited.descriptor)
         }
         guard let path = socket ?? VaultAgentClient.defaultPath(ProcessEnvironment.variables) else {
             throw CommandFailure("XDG_RUNTIME_DIR is not set; set it, or name a socket with --socket", status: .usage)
         }
-        return try AgentSocket(path: path)
+        return try ServiceSocket(path: path)
     }
 }

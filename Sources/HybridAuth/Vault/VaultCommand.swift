@@ -17,7 +17,7 @@ struct VaultCommand: AsyncParsableCommand {
         commandName: "vault",
         abstract: "Manage the vault that stores the passkeys.",
         subcommands: [
-            VaultInit.self, VaultStatusCommand.self, VaultChangePIN.self, VaultAddPassphrase.self,
+            VaultInitCommand.self, VaultStatusCommand.self, VaultChangePIN.self, VaultAddPassphrase.self,
             VaultRecoveryCode.self, VaultTPMCommand.self, VaultFingerCommand.self, VaultBackupCommand.self,
             VaultRestore.self, VaultRekey.self, VaultAccept.self,
         ]
@@ -122,7 +122,7 @@ extension [VaultWarning] {
 
 extension VaultLocation {
     /// Creates the location of a vault, by default in the user's XDG data directory.
-    init(path: String?, tpm: TPMDevice) throws {
+    init(path: String?, tpm: TPMAddress) throws {
         func directory(_ variable: String, _ fallback: String, orElse remedy: String = "") throws -> String {
             let environment = ProcessEnvironment.variables
             guard let directory = ProcessEnvironment.directory(variable, belowHome: fallback, environment) else {

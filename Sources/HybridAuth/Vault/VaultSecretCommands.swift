@@ -100,7 +100,7 @@ struct VaultRekey: AsyncParsableCommand {
 }
 
 /// `vault init`: creates a vault, or sets a PIN for a copied vault on this device.
-struct VaultInit: AsyncParsableCommand {
+struct VaultInitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init",
         abstract: "Create a vault, or set up a copied one on this device.",

@@ -6,7 +6,7 @@ internal import HybridNetwork
 internal import HybridProgram
 internal import HybridWebAuthn
 
-extension ShowQR {
+extension ShowQRCommand {
     /// Reads and checks the website's request and its origin, which the command line specifies.
     ///
     /// If the relying party ID belongs to another domain, that domain's list of related origins is retrieved.

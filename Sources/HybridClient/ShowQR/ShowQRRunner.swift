@@ -25,7 +25,7 @@ struct ShowQRRunner: Sendable {
     ///
     /// All of these can fail before a code is shown. The radio is not used; the network is used only for the page's
     /// loopback address, and for the related origins of a relying party ID of another domain.
-    init(_ flags: ShowQR, _ report: ProgressReport) async throws {
+    init(_ flags: ShowQRCommand, _ report: ProgressReport) async throws {
         let settings = try ClientSettings.resolve(flags.options)
         try settings.checkCertificates(CeremonySettings.cacert, with: TrustAnchors.check)
         let network = try flags.options.networkConfiguration(settings)
@@ -55,7 +55,7 @@ struct ShowQRRunner: Sendable {
     }
 
     /// Returns the linked phones to contact; `nil` if there are none.
-    private static func phones(_ flags: ShowQR, _ store: LinkStore?) throws(CommandFailure) -> LinkedPhones? {
+    private static func phones(_ flags: ShowQRCommand, _ store: LinkStore?) throws(CommandFailure) -> LinkedPhones? {
         guard let store, !flags.link, !flags.noPhones else { return nil }
         guard let name = flags.phone else {
             // Links that can't be read must not prevent a sign-in with a code.

@@ -39,7 +39,7 @@ struct LabLinks: Sendable {
     /// - Parameter label: The user's name for the client.
     /// - Throws: ``CommandFailure`` if the folder cannot be written or is full.
     func save(_ link: PhoneLink, label: String) throws(CommandFailure) {
-        guard let record = PhoneLinkRecord(link, label: label, created: WallClock.realtime.now()) else { return }
+        guard let record = StoredPhoneLink(link, label: label, created: WallClock.realtime.now()) else { return }
         try store.add(record)
     }
 
@@ -57,7 +57,7 @@ struct LabLinks: Sendable {
         ask: @escaping @Sendable (WakeUpQuestion) async -> WakeUpAnswer,
         perform: @escaping @Sendable (ApprovedWakeUp, PhoneIdentity) async -> Void,
         wakeUp: @escaping @Sendable (WakeUpHandler.Event) -> Void,
-        listener: @escaping @Sendable (LinkListener.Event) -> Void
+        listener: @escaping @Sendable (LinkListeners.Event) -> Void
     ) async throws {
         let identity = identity
         let handler = WakeUpHandler(
@@ -66,11 +66,11 @@ struct LabLinks: Sendable {
             perform: { approved, _ in await perform(approved, identity) },
             report: wakeUp
         )
-        try await LinkListener(
+        try await LinkListeners(
             store: store,
             handler: handler,
             destination: { domain in
-                LinkListener.Destination(relay: RelayEndpoint(domain: domain, network: network), bearerToken: nil)
+                LinkListeners.Destination(relay: RelayEndpoint(domain: domain, network: network), bearerToken: nil)
             },
             report: listener
         ).run()

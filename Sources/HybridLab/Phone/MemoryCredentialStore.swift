@@ -76,7 +76,7 @@ actor MemoryCredentialStore: CredentialStore {
         }
 
         /// Does nothing: the lab keeps no usage history.
-        func record(_ request: ServedRequest) async throws(StoreFailure) {}
+        func record(_ request: UsageEntry) async throws(StoreFailure) {}
 
         nonisolated var isBackedUp: Bool { false }
 

@@ -81,7 +81,7 @@ final class PhoneReport: Sendable {
     }
 
     /// Reports a change of the connection to a relay.
-    func listenerEvent(_ event: LinkListener.Event) {
+    func listenerEvent(_ event: LinkListeners.Event) {
         switch event {
         case .listening(let label, let host):
             report("listening", "listening at \(host)", [("client", .string(label)), ("relay", .string(host))])

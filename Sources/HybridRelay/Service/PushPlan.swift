@@ -61,7 +61,7 @@ enum PushPlan {
 }
 
 /// The push servers that phones may choose: those on the public internet, and those that the operator allows.
-struct PushServers: PushTransport {
+struct PushServers: PushClient {
     private let allowed: Set<HostPort>
     private let everyone: HTTPSClient
     private let local: HTTPSClient

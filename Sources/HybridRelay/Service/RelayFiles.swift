@@ -29,7 +29,7 @@ struct RelayFiles {
     var paths: [String] { [certificate?.chain, certificate?.key, tokens].compactMap(\.self) }
 
     /// Returns TLS with the certificate and key from the files, or plaintext.
-    func transport() throws(CommandFailure) -> RelayTransport {
+    func transport() throws(CommandFailure) -> SocketSecurity {
         guard let certificate else { return .plaintext }
         try Self.requireReadable(certificate.chain)
         try Self.requireReadable(certificate.key)

@@ -27,7 +27,7 @@ struct RelayService {
     private static let pollInterval = Duration.seconds(2)
 
     /// Creates a service from its configuration and files; it does not listen yet.
-    init(_ options: RelayOptions) throws(CommandFailure) {
+    init(_ options: RelayFlags) throws(CommandFailure) {
         var watched = WatchedFiles([options.configurationFile])
         let configuration = try options.resolved()
         logger = try Self.logger(configuration)
@@ -35,18 +35,23 @@ struct RelayService {
         let files = try RelayFiles(configuration)
         watched.add(files.paths)
         self.watched = watched
-        let adminAddress = try RelayPlan.adminAddress(configuration)
+        let adminAddress = try ConfigurationCheck.adminAddress(configuration)
         grace = TimeAmount(try configuration.value(RelaySettings.drainGrace))
         let registry = PrometheusRegistry(help: metricHelp, maximumSeries: 1000 + TunnelTokens.maximumCount)
         registry.addCollector(ProcessCollector().collect)
         MetricsSystem.bootstrap(registry)
         Gauge(label: "hybrid_relay_build_info", dimensions: [("version", ProductVersion.text)]).record(1)
         let server = RelayServer(
-            configuration: try RelayPlan.relay(configuration, files, InheritedSockets.take(), descriptors: descriptors),
+            configuration: try ConfigurationCheck.relay(
+                configuration,
+                files,
+                InheritedSockets.take(),
+                descriptors: descriptors
+            ),
             logger: logger,
             loops: try Self.eventLoops(configuration)
         )
-        if try RelayPlan.hidesSources(configuration) {
+        if try ConfigurationCheck.hidesSources(configuration) {
             logger.warning("no limits per source: a balancer without PROXY protocol hides where connections come from")
         }
         self.server = server

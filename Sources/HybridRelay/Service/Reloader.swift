@@ -21,7 +21,7 @@ enum ReloadedPart: String, CaseIterable {
 
 /// Reloading of certificate, tokens and limits in a running relay, with log and metrics.
 struct Reloader {
-    private let options: RelayOptions
+    private let options: RelayFlags
     private let files: RelayFiles
     private let descriptors: Int
     private let server: RelayServer
@@ -33,7 +33,7 @@ struct Reloader {
     private let fixed: [String: [String]]
 
     init(
-        _ options: RelayOptions,
+        _ options: RelayFlags,
         _ configuration: Configuration,
         _ files: RelayFiles,
         descriptors: Int,

@@ -373,14 +373,14 @@ struct AnsweredRequest: Sendable {
     let store: any UnlockedCredentialStore
     let operation: RequestedOperation
     /// The outcome if the client receives the response.
-    let outcome: ServedRequest.Outcome
+    let outcome: UsageEntry.Outcome
     var credential: CredentialID?
     var replaced: [CredentialID] = []
     /// True if the response was sent but its delivery is not confirmed yet.
     var wasSent = false
 
-    func served(wasDelivered: Bool) -> ServedRequest {
+    func served(wasDelivered: Bool) -> UsageEntry {
         let isLost = outcome == .done && !wasDelivered
-        return ServedRequest(operation, isLost ? .clientGone : outcome, credential: credential)
+        return UsageEntry(operation, isLost ? .clientGone : outcome, credential: credential)
     }
 }

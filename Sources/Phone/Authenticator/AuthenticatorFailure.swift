@@ -18,7 +18,7 @@ public struct AuthenticatorFailure: ExplainedFailure, Equatable {
     /// The store's own error, if the store failed; `==` ignores it.
     public let underlying: (any Error)?
     /// The outcome that is recorded in the history.
-    let outcome: ServedRequest.Outcome
+    let outcome: UsageEntry.Outcome
     /// True if the same client may not ask this user again.
     let endsPrompts: Bool
 
@@ -28,7 +28,7 @@ public struct AuthenticatorFailure: ExplainedFailure, Equatable {
         _ ctapStatus: CTAPStatus,
         _ sentence: String,
         underlying: (any Error)? = nil,
-        outcome: ServedRequest.Outcome = .failed,
+        outcome: UsageEntry.Outcome = .failed,
         endsPrompts: Bool = false
     ) {
         self.code = code

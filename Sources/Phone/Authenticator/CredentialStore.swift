@@ -46,7 +46,7 @@ public protocol UnlockedCredentialStore: Sendable {
     func delete(_ credentials: [CredentialID], of relyingParty: RelyingPartyID) async throws(StoreFailure)
 
     /// Adds a request durably to the store's history, if it has one.
-    func record(_ request: ServedRequest) async throws(StoreFailure)
+    func record(_ request: UsageEntry) async throws(StoreFailure)
 
     /// True if the passkeys also exist in a second place (backup state flag, BS).
     var isBackedUp: Bool { get }
@@ -152,7 +152,7 @@ public struct StoreFailure: Error, Equatable, Sendable {
 ///
 /// There is an entry for each request that unlocked the store. A request that ended earlier, for example after a wrong
 /// PIN, has no entry, because a locked store cannot be written.
-public struct ServedRequest: Equatable, Sendable {
+public struct UsageEntry: Equatable, Sendable {
     /// Outcomes of a request.
     public enum Outcome: Equatable, Sendable {
         /// The request was fulfilled and the response was sent.

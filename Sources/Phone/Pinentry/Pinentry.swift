@@ -165,7 +165,7 @@ package struct Pinentry: Sendable {
         }
     }
 
-    private func requestPIN(_ conversation: Conversation) throws(PinentryError) -> Conversation.Response {
+    private func requestPIN(_ conversation: AssuanConversation) throws(PinentryError) -> AssuanConversation.Response {
         let response = try conversation.send("GETPIN", within: timeout + limits.grace)
         guard try response.answer() == .yes else { throw .cancelled }
         return response
@@ -177,7 +177,7 @@ package struct Pinentry: Sendable {
     /// must not prevent the prompt, so a second attempt replaces characters beyond ASCII with question marks.
     private func run<Value: Sendable>(
         _ description: String,
-        _ body: @escaping @Sendable (Conversation, String) throws(PinentryError) -> Value
+        _ body: @escaping @Sendable (AssuanConversation, String) throws(PinentryError) -> Value
     ) async throws(PinentryError) -> Value {
         guard let waker = Waker() else { throw .didNotStart(program) }
         let result = await withTaskCancellationHandler {
@@ -201,11 +201,11 @@ package struct Pinentry: Sendable {
     private func runOnce<Value>(
         _ description: String,
         _ waker: Waker,
-        _ body: (Conversation, String) throws(PinentryError) -> Value
+        _ body: (AssuanConversation, String) throws(PinentryError) -> Value
     ) throws(PinentryError) -> Value {
         let terminal = PinentryTerminal(environment: environment)
         let settings = TerminalSettings(name: terminal.name)
-        let conversation = try Conversation(program: program, waker: waker, limits: limits)
+        let conversation = try AssuanConversation(program: program, waker: waker, limits: limits)
         do {
             // `allow-external-password-cache` is never sent, so the cache is never allowed.
             try conversation.set("OPTION", terminal.name.map { "ttyname=\($0)" })

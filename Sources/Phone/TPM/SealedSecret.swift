@@ -37,7 +37,7 @@ package struct SealedSecret: Equatable, Sendable {
     /// TPM2B_PRIVATE of the object, which only the TPM can decrypt.
     package let privateArea: [UInt8]
 
-    /// Creates a sealed secret from its fields; `nil` if one does not have the form of those that ``TPMDevice`` makes.
+    /// Creates a sealed secret from its fields; `nil` if one does not have the form of those that ``TPMAddress`` makes.
     package init?(
         manufacturer: [UInt8],
         parentName: [UInt8],
@@ -59,7 +59,7 @@ package struct SealedSecret: Equatable, Sendable {
     }
 }
 
-extension TPMDevice {
+extension TPMAddress {
     /// Seals a secret for this TPM; slow.
     ///
     /// - Parameters:

@@ -10,13 +10,13 @@ final class TPMConnection {
     let tss2: hybrid_tss2
     /// The ESAPI context; `nil` only after a failed initialization.
     private(set) var context: OpaquePointer?
-    private let device: TPMDevice
+    private let device: TPMAddress
     private var transport: OpaquePointer?
 
     /// Connects to a TPM.
     ///
     /// - Throws: ``TPMError``.
-    init(_ device: TPMDevice) throws(TPMError) {
+    init(_ device: TPMAddress) throws(TPMError) {
         try device.checkAccess()
         self.device = device
         tss2 = try TSS2Library.loaded().functions.pointee

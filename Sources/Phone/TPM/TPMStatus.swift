@@ -40,7 +40,7 @@ package struct TPMLockout: Equatable, Sendable {
     }
 }
 
-extension TPMDevice {
+extension TPMAddress {
     /// Reads the properties of the TPM, which are not authenticated.
     ///
     /// - Throws: ``TPMError``.

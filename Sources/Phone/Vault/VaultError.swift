@@ -98,7 +98,7 @@ package enum VaultError: ExplainedFailure, Hashable {
     /// The vault key is new to this device, and the user has not compared its fingerprint with another device.
     ///
     /// `isReplacement` is true if this device knows the vault under another key.
-    case keyNotCompared(KeyFingerprint, isReplacement: Bool)
+    case keyNotCompared(VaultKeyFingerprint, isReplacement: Bool)
     /// A passphrase or recovery code opens a replaced vault key, or opened another key than now.
     case secretOfReplacedKey
     /// A new passphrase opened this vault, or an earlier key of it, before.

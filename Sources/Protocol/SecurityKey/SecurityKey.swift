@@ -36,7 +36,7 @@ public struct SecurityKey: Sendable {
     private let installationKey: InstallationKey
     /// A key that belongs to no credential and signs the answers to probes.
     private let probeKey = P256.Signing.PrivateKey(compactRepresentable: false)
-    private var answers: [ChannelID: ProbeAnswers] = [:]
+    private var answers: [ChannelID: SilentProbeAnswers] = [:]
     private var window: Window?
     private var windowLimit = WindowLimit()
     private var lastWindow = 0
@@ -49,7 +49,7 @@ public struct SecurityKey: Sendable {
     ///   - installationKey: The secret of the memory.
     ///   - random: A source of random bytes; it returns as many as the argument says.
     public init(
-        version: DeviceVersion,
+        version: CTAPHIDDeviceVersion,
         memory: CredentialMemory,
         installationKey: InstallationKey,
         random: @escaping @Sendable (Int) -> [UInt8] = { (0..<$0).map { _ in UInt8.random(in: .min ... .max) } }
@@ -110,7 +110,7 @@ public struct SecurityKey: Sendable {
     /// Reports the end of the ceremony with the phone; does nothing if its window is not the open one.
     public mutating func phoneEnded(
         _ id: WindowID,
-        with result: PhoneResult,
+        with result: PhoneCeremonyOutcome,
         at now: Duration
     ) -> [SecurityKeyAction] {
         guard let window, window.id == id, case .phone(let request) = window.content else { return [] }
@@ -205,7 +205,7 @@ extension SecurityKey {
                 || memory.contains(id, of: probe.relyingParty, key: installationKey)
         }
         guard !confirmed.isEmpty else { return .failure(.noCredentials) }
-        var probeAnswers = ProbeAnswers(probe, confirming: confirmed, key: probeKey, at: now)
+        var probeAnswers = SilentProbeAnswers(probe, confirming: confirmed, key: probeKey, at: now)
         let response = probeAnswers.first()
         if !probeAnswers.isEmpty { answers[channel] = probeAnswers }
         return response

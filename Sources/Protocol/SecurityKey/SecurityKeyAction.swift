@@ -40,7 +40,7 @@ public enum WindowEnd: Sendable {
 }
 
 /// The end of a ceremony with the phone.
-public enum PhoneResult: Equatable, Sendable {
+public enum PhoneCeremonyOutcome: Equatable, Sendable {
     /// The phone sent its response.
     case responded(CTAPResponse)
     /// There was no response: no phone, no relay, no radio. The window shows the reason until the user closes it.

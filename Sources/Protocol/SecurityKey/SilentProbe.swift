@@ -51,7 +51,7 @@ enum DummyHash {
 }
 
 /// The answers to a probe: one for each credential, and the state of `authenticatorGetNextAssertion`.
-struct ProbeAnswers {
+struct SilentProbeAnswers {
     /// Time after which the remaining answers are forgotten (CTAP 2.2 §6.3).
     static let lifetime = Duration.seconds(30)
 

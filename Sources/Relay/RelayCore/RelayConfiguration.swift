@@ -3,7 +3,7 @@
 public import NIOCore
 
 /// The transport of the relay's sockets.
-public enum RelayTransport: Sendable {
+public enum SocketSecurity: Sendable {
     /// No TLS, for a relay on a loopback address or behind a load balancer that terminates TLS.
     case plaintext
     /// TLS with this context; ``RelayCertificate`` creates one from files.
@@ -17,7 +17,7 @@ public struct RelayConfiguration: Sendable {
     /// Listening sockets opened by a service manager; the relay owns them once it has started.
     public var inherited: [CInt] = []
     /// Transport on all addresses.
-    public var transport: RelayTransport
+    public var transport: SocketSecurity
     /// Bounds on the resources that unauthenticated peers can use.
     public var limits: RelayLimits
     /// The first two bytes of routing IDs, by which a load balancer finds this relay among several.
@@ -42,7 +42,7 @@ public struct RelayConfiguration: Sendable {
     /// Creates a configuration; only the addresses and the transport have no default.
     public init(
         listen: [SocketAddress],
-        transport: RelayTransport,
+        transport: SocketSecurity,
         limits: RelayLimits = RelayLimits(),
         node: UInt16 = 0
     ) {

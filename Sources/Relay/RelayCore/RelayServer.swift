@@ -147,7 +147,7 @@ public final class RelayServer: Sendable {
     /// Replaces the certificate or other TLS settings.
     ///
     /// Existing connections keep theirs.
-    public func replace(transport: RelayTransport) { context.replace(transport: transport) }
+    public func replace(transport: SocketSecurity) { context.replace(transport: transport) }
 
     /// Replaces the tokens.
     ///

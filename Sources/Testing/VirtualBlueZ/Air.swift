@@ -20,7 +20,7 @@ struct Air: Sendable {
     struct Advert: Sendable {
         /// The path of the adapter that sends the advert; `nil` if it was injected.
         let adapter: String?
-        let device: VirtualDevice
+        let device: VirtualBluetoothDevice
         let properties: ObjectTree.Properties
         /// The UUIDs in the advert's lists, by which scanners can filter.
         let listed: Set<String>
@@ -54,7 +54,7 @@ struct Air: Sendable {
     mutating func put(_ key: Key, from adapter: String, of ownAddress: String, _ content: AdvertContent) {
         adverts[key] = Advert(
             adapter: adapter,
-            device: content.isPeripheral ? VirtualDevice(address: ownAddress, isPublic: true) : .random(),
+            device: content.isPeripheral ? VirtualBluetoothDevice(address: ownAddress, isPublic: true) : .random(),
             properties: content.deviceProperties,
             listed: content.listed
         )

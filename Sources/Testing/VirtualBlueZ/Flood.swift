@@ -69,7 +69,7 @@ struct Flood: Sendable {
             "UUIDs": .strings([uuid]), "RSSI": .int16(.random(in: -100 ... -40)),
             "ServiceData": AdvertContent.serviceDataProperty([(uuid, data)]),
         ]
-        let device = VirtualDevice.random()
+        let device = VirtualBluetoothDevice.random()
         tree.add(device.path(on: adapter), device.object(on: adapter, properties))
         known.append((device.path(on: adapter), until))
     }

@@ -8,8 +8,8 @@ import TestSupport
 /// Tests that no input is a contact ID of a relay's keys or a push message for a phone's key, and that what a key has
 /// encrypted opens.
 func fuzzPushContact(_ input: [UInt8]) throws -> Bool {
-    let key = SymmetricKey(data: [UInt8](repeating: 1, count: PushContactKeys.keyLength))
-    guard let keys = PushContactKeys([(input.first ?? 0, key)]),
+    let key = SymmetricKey(data: [UInt8](repeating: 1, count: PushContactIDKeys.keyLength))
+    guard let keys = PushContactIDKeys([(input.first ?? 0, key)]),
         let receiver = PushReceiverKey(bytes: [UInt8](repeating: 1, count: PushReceiverKey.length))
     else { return false }
     if let contact = ContactID(bytes: [2] + input) {

@@ -99,15 +99,15 @@ struct CeremonyRequestTests {
 @Suite("Creation of keys")
 struct KeyCreationTests {
     let id: RelyingPartyID
-    let creation: KeyCreation
+    let creation: SSHKeyCreation
     let key = P256.Signing.PrivateKey()
 
     init() throws {
         var generator = SystemRandomNumberGenerator()
-        id = try #require(KeyCreation.randomRelyingPartyID(using: &generator))
-        let comment = try #require(KeyComment("work"))
+        id = try #require(SSHKeyCreation.randomRelyingPartyID(using: &generator))
+        let comment = try #require(SSHKeyComment("work"))
         creation = try #require(
-            KeyCreation(
+            SSHKeyCreation(
                 relyingPartyID: id,
                 comment: comment,
                 allowsForwardedMessages: false,
@@ -149,8 +149,8 @@ struct KeyCreationTests {
     func localName() throws {
         var generator = SystemRandomNumberGenerator()
         let id = try #require(RelyingPartyID("ssh:work", accepting: [.ssh]))
-        let comment = try #require(KeyComment("work"))
-        let created = KeyCreation(
+        let comment = try #require(SSHKeyComment("work"))
+        let created = SSHKeyCreation(
             relyingPartyID: id,
             comment: comment,
             allowsForwardedMessages: false,
@@ -159,7 +159,7 @@ struct KeyCreationTests {
         let creation = try #require(created)
         let stored = try creation.key(in: try answer(id))
         #expect(stored.relyingPartyID == id && "\(stored.publicKey.application)" == "ssh:work")
-        #expect(try KeyList.keys(in: Array(KeyList.text([stored]).utf8)) == [stored])
+        #expect(try SSHKeyList.keys(in: Array(SSHKeyList.text([stored]).utf8)) == [stored])
         let command = CeremonyRequest(.create(creation.request), purpose: "p", seconds: 1)
         #expect(CeremonyRequest(parsing: Array(command.encoded.dropFirst(4))) == command)
     }
@@ -232,7 +232,7 @@ struct LauncherTests {
     private func perform(
         _ child: String,
         prompt: String? = nil,
-        cancellation: Cancellation? = nil,
+        cancellation: SigningCancellation? = nil,
         seconds: Int = 100,
         in folder: TestFolder
     ) async throws -> CeremonyOutcome {
@@ -325,7 +325,7 @@ struct LauncherTests {
     @Test("A client that has left ends child and prompt")
     func cancellation() async throws {
         try await TestFolder.with { folder in
-            let cancellation = try #require(Cancellation())
+            let cancellation = try #require(SigningCancellation())
             let ready = folder.path + "/ready"
             async let outcome = perform(
                 "cat >/dev/null; exit 130",
@@ -348,7 +348,7 @@ struct LauncherTests {
     @Test("A prompt that ignores SIGTERM is killed")
     func stubbornPrompt() async throws {
         try await TestFolder.with { folder in
-            let cancellation = try #require(Cancellation())
+            let cancellation = try #require(SigningCancellation())
             let ready = folder.path + "/ready"
             async let outcome = perform(
                 "cat >/dev/null; exit 130",

@@ -37,7 +37,7 @@ struct NamedDestinationTests {
         for text in ["", "@jump", "jump>", ">jump", "unknown", "*", "a b@jump", "*@jump", beyond] {
             #expect(throws: CommandFailure.self, "\(text)") { try resolve(text) }
         }
-        let many = try (0...StoredKey.maximumDestinations).map { _ in "\(try TestServer().hostKey.fingerprint)" }
+        let many = try (0...StoredSSHKey.maximumDestinations).map { _ in "\(try TestServer().hostKey.fingerprint)" }
         let hosts = KnownHosts(files: [])
         #expect(throws: CommandFailure.self) { try NamedDestinations.resolve(many, in: hosts) }
         #expect(try NamedDestinations.resolve(Array(many.dropLast()), in: hosts).count == many.count - 1)

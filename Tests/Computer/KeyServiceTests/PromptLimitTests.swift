@@ -46,7 +46,7 @@ struct PromptLimitTests {
 
     /// Returns the reason why no signature was made; `nil` if one was made.
     private func ask(_ service: SigningService, _ request: SignRequest) async throws -> AgentRefusal? {
-        let cancellation = try #require(Cancellation())
+        let cancellation = try #require(SigningCancellation())
         let client = PeerCredentials(processID: 1, user: 0)
         let result = await withCheckedContinuation { continuation in
             let job = SigningJob(request: request, client: client, cancellation: cancellation) {

@@ -54,7 +54,7 @@ private final class ServedKey: Sendable {
                 awake: { start.duration(to: .now) }
             ),
             launcher: CeremonyLauncher(command: command) { display },
-            version: DeviceVersion(major: 1, minor: 0, build: 0),
+            version: CTAPHIDDeviceVersion(major: 1, minor: 0, build: 0),
             seconds: 30
         ) { sentence in reports.withLock { $0.append(sentence) } }
         let server = server
@@ -264,7 +264,7 @@ struct SecurityKeyServerTests {
     func agentKeys() async throws {
         try await ServedKey.with { key in
             try await key.run("info")
-            try KeyStore(in: key.state).add([try storedKey(try TestPasskey("ssh-abc.invalid"))])
+            try SSHKeyStore(in: key.state).add([try storedKey(try TestPasskey("ssh-abc.invalid"))])
             try await key.run("unknown", "ssh-abc.invalid")
             #expect(!key.has("prompts"), "the user is not asked")
         }

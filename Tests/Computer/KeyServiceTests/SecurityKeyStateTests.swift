@@ -123,20 +123,23 @@ struct KeyRequestDescriptionTests {
             ("pam://desk", "enrol the phone for pam://desk", "confirm a sign-in on pam://desk"),
         ] {
             let id = try #require(RelyingPartyID(id, accepting: Set(RelyingPartyID.Kind.allCases)))
-            #expect(KeyRequestDescription(id, isRegistration: true).text == created)
-            #expect(KeyRequestDescription(id, isRegistration: false).text == signed)
+            #expect(SecurityKeyRequestDescription(id, isRegistration: true).text == created)
+            #expect(SecurityKeyRequestDescription(id, isRegistration: false).text == signed)
         }
     }
 
     @Test("A prompt learns the request, and the question only if there is one")
     func events() throws {
-        let description = KeyRequestDescription(try #require(RelyingPartyID("example.com")), isRegistration: false)
+        let description = SecurityKeyRequestDescription(
+            try #require(RelyingPartyID("example.com")),
+            isRegistration: false
+        )
         let request = #"{"event":"request","operation":"sign-in","rp_id":"example.com","timeout_ms":1000}"#
         #expect(description.event(timeout: .seconds(1)) == request)
         let question = #"{"event":"state","state":"use-phone"}"#
         #expect(description.event(timeout: .seconds(1), asksFirst: true) == request + "\n" + question)
         #expect(
-            KeyRequestDescription.selection(timeout: .seconds(1))
+            SecurityKeyRequestDescription.selection(timeout: .seconds(1))
                 == #"{"event":"request","operation":"select","timeout_ms":1000}"# + "\n" + question
         )
     }

@@ -18,12 +18,12 @@ func storedKey(
     named name: String = "phone",
     isForwarded: Bool = false,
     destinations: [PermittedDestination]? = nil
-) throws -> StoredKey {
-    let comment = try #require(KeyComment(name))
+) throws -> StoredSSHKey {
+    let comment = try #require(SSHKeyComment(name))
     let id = try #require(CredentialID(bytes: [1, 2, 3, 0xFF]))
     let publicKey = try passkey.publicKey
     return try #require(
-        StoredKey(
+        StoredSSHKey(
             publicKey,
             credentialID: id,
             comment: comment,
@@ -51,7 +51,7 @@ struct StateTests {
     func keys() async throws {
         try await TestFolder.with { folder in
             let path = folder.path + "/a/b"
-            let store = KeyStore(in: try StateFolder(path: path))
+            let store = SSHKeyStore(in: try StateFolder(path: path))
             #expect(try store.keys() == [])
             let keys = [
                 try storedKey(try TestPasskey(), named: "work laptop"),
@@ -60,17 +60,17 @@ struct StateTests {
                 try storedKey(try TestPasskey(), named: "c", isForwarded: true, destinations: try someDestinations()),
             ]
             try store.add(keys)
-            #expect(try KeyStore(in: try StateFolder(path: path)).keys() == keys)
+            #expect(try SSHKeyStore(in: try StateFolder(path: path)).keys() == keys)
             #expect(keys.map(\.agentKey.destinations) == keys.map(\.destinations))
             #expect(try mode(path) == 0o700)
-            #expect(try mode(path + "/" + KeyStore.fileName) == 0o600)
+            #expect(try mode(path + "/" + SSHKeyStore.fileName) == 0o600)
         }
     }
 
     @Test("A key is removed by name or fingerprint, an ambiguous name removes nothing")
     func remove() async throws {
         try await TestFolder.with { folder in
-            let store = KeyStore(in: try StateFolder(path: folder.path))
+            let store = SSHKeyStore(in: try StateFolder(path: folder.path))
             let keys = try ["one", "two", "two"].map { try storedKey(try TestPasskey(), named: $0) }
             try store.add(keys)
             #expect(throws: CommandFailure.self) { try store.remove("three") }
@@ -86,13 +86,13 @@ struct StateTests {
         let passkey = try TestPasskey()
         let key = try storedKey(passkey, destinations: try someDestinations())
         let line = key.line
-        #expect(StoredKey(line: line[...])?.line == line)
-        let many = try (0...StoredKey.maximumDestinations).map { _ in
+        #expect(StoredSSHKey(line: line[...])?.line == line)
+        let many = try (0...StoredSSHKey.maximumDestinations).map { _ in
             PermittedDestination(to: try TestServer().hostKey.fingerprint)
         }
         let spaced = PermittedDestination(as: SSHUserName(Array("a b".utf8)[...]), to: many[0].host)
         for bad in [[], many, [many[0], many[0]], [spaced]] {
-            let other = StoredKey(
+            let other = StoredSSHKey(
                 key.publicKey,
                 credentialID: key.credentialID,
                 comment: key.comment,
@@ -104,7 +104,7 @@ struct StateTests {
         let twice = "forwarded-messages,forwarded-messages"
         for options in ["", ",", "destination=", "destination=SHA256:x", "-,-", twice] {
             let fields = line.split(separator: " ").map(String.init)
-            #expect(StoredKey(line: "\(fields[0]) \(fields[1]) \(options) name"[...]) == nil, "\(options)")
+            #expect(StoredSSHKey(line: "\(fields[0]) \(fields[1]) \(options) name"[...]) == nil, "\(options)")
         }
     }
 
@@ -116,16 +116,16 @@ struct StateTests {
         let credential = String(repeating: "a", count: (CredentialID.maximumLength * 4 + 2) / 3)
         let application = [UInt8](repeating: 97, count: 253)
         let blob = Base64URL.encode(try TestPasskey().publicKey.encoded + application)
-        let name = String(repeating: "a", count: KeyComment.maximumLength)
+        let name = String(repeating: "a", count: SSHKeyComment.maximumLength)
         let line = "\(blob) \(credential) forwarded-messages,\(options.joined(separator: ",")) \(name)\n"
-        #expect(options.count == StoredKey.maximumDestinations)
-        #expect(line.utf8.count * KeyList.maximumCount + 100 < KeyList.maximumSize)
+        #expect(options.count == StoredSSHKey.maximumDestinations)
+        #expect(line.utf8.count * SSHKeyList.maximumCount + 100 < SSHKeyList.maximumSize)
     }
 
     @Test("Restrictions of a key are changed in its place")
     func restrict() async throws {
         try await TestFolder.with { folder in
-            let store = KeyStore(in: try StateFolder(path: folder.path))
+            let store = SSHKeyStore(in: try StateFolder(path: folder.path))
             let keys = try ["one", "two"].map { try storedKey(try TestPasskey(), named: $0) }
             try store.add(keys)
             let destinations = try someDestinations()
@@ -143,7 +143,7 @@ struct StateTests {
     @Test("An imported key replaces the same key")
     func replace() async throws {
         try await TestFolder.with { folder in
-            let store = KeyStore(in: try StateFolder(path: folder.path))
+            let store = SSHKeyStore(in: try StateFolder(path: folder.path))
             let passkey = try TestPasskey()
             try store.add([try storedKey(passkey, named: "old"), try storedKey(try TestPasskey())])
             try store.add([try storedKey(passkey, named: "new")])
@@ -153,20 +153,20 @@ struct StateTests {
 
     @Test("Lists that are cut, changed or too long are refused")
     func damage() throws {
-        let text = KeyList.text([try storedKey(try TestPasskey()), try storedKey(try TestPasskey("ssh-a.invalid"))])
+        let text = SSHKeyList.text([try storedKey(try TestPasskey()), try storedKey(try TestPasskey("ssh-a.invalid"))])
         let bytes = Array(text.utf8)
-        #expect(try KeyList.keys(in: bytes).count == 2)
+        #expect(try SSHKeyList.keys(in: bytes).count == 2)
         let lineEnds = bytes.indices.filter { bytes[$0] == UInt8(ascii: "\n") }
         for count in 0..<bytes.count where !lineEnds.contains(count) && !lineEnds.contains(count - 1) {
             // A shorter name is a name, too.
-            guard let keys = try? KeyList.keys(in: Array(bytes.prefix(count))) else { continue }
+            guard let keys = try? SSHKeyList.keys(in: Array(bytes.prefix(count))) else { continue }
             #expect(keys.last?.comment.description.count ?? 9 < 5)
         }
         for other in ["", "# hybrid-key ssh keys 2\n", text + "x\n", text + text.split(separator: "\n")[1] + "\n"] {
-            #expect(throws: KeyListError.self) { try KeyList.keys(in: Array(other.utf8)) }
+            #expect(throws: KeyListError.self) { try SSHKeyList.keys(in: Array(other.utf8)) }
         }
         #expect(throws: KeyListError.self) {
-            try KeyList.keys(in: [UInt8](repeating: 0x20, count: KeyList.maximumSize + 1))
+            try SSHKeyList.keys(in: [UInt8](repeating: 0x20, count: SSHKeyList.maximumSize + 1))
         }
     }
 
@@ -177,8 +177,8 @@ struct StateTests {
             let state = try StateFolder(path: path)
             // The link leads to a file that would be accepted in its place.
             try state.replace("other", with: [1])
-            symlink("other", path + "/" + KeyStore.fileName)
-            #expect(throws: CommandFailure.self) { try state.read(KeyStore.fileName, atMost: 16) }
+            symlink("other", path + "/" + SSHKeyStore.fileName)
+            #expect(throws: CommandFailure.self) { try state.read(SSHKeyStore.fileName, atMost: 16) }
             chmod(path, 0o750)
             #expect(throws: CommandFailure.self) { try StateFolder(path: path) }
         }

@@ -25,7 +25,7 @@ struct PageResponderTests {
         let right = requests.token.hexadecimal
         let last = right.hasSuffix("0") ? "1" : "0"
         for wrong in [
-            "", "0", PageKey().hexadecimal, requests.cookie.hexadecimal, right.uppercased() + "x", right + "0",
+            "", "0", PageToken().hexadecimal, requests.cookie.hexadecimal, right.uppercased() + "x", right + "0",
             String(right.dropLast()), right.dropLast() + last, right + "?", right + "/", "/" + right, "%30" + right,
             String(repeating: "é", count: 16), String(repeating: "0", count: 100_000),
         ] {
@@ -184,10 +184,10 @@ struct PageResponderTests {
 
     @Test("keys are never printed")
     func hidden() {
-        let key = PageKey()
+        let key = PageToken()
         var dumped = ""
         dump(key, to: &dumped)
         #expect(!"\(key) \(String(reflecting: key)) \(dumped)".contains(key.hexadecimal))
-        #expect(PageKey(hexadecimal: key.hexadecimal) == key && PageKey() != key)
+        #expect(PageToken(hexadecimal: key.hexadecimal) == key && PageToken() != key)
     }
 }

@@ -8,8 +8,8 @@ import NIOHTTP1
 struct TestRequests {
     static let host = "127.0.0.1:4711"
 
-    let token = PageKey()
-    let cookie = PageKey()
+    let token = PageToken()
+    let cookie = PageToken()
     var responder: PageResponder
 
     init() { responder = PageResponder(port: 4711, token: token, cookie: cookie, maximumStreams: 4) }

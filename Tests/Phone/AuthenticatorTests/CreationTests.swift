@@ -18,7 +18,7 @@ struct CreationTests {
             fixture.log.events == [
                 .askedPIN(.create(fixture.relyingParty), nil), .opened, .searched(fixture.relyingParty),
                 .confirmed(try AuthenticatorFixture.account("ada"), fixture.relyingParty), .added(stored.id),
-                .recorded(ServedRequest(.create(fixture.relyingParty), .done, credential: stored.id)), .locked,
+                .recorded(UsageEntry(.create(fixture.relyingParty), .done, credential: stored.id)), .locked,
             ]
         )
         #expect(stored.relyingParty == fixture.relyingParty)
@@ -100,7 +100,7 @@ struct CreationTests {
             fixture.log.events == [
                 .askedPIN(.create(fixture.relyingParty), nil), .opened, .searched(fixture.relyingParty),
                 .notified(.alreadyRegistered, fixture.relyingParty),
-                .recorded(ServedRequest(.create(fixture.relyingParty), .alreadyRegistered)), .locked,
+                .recorded(UsageEntry(.create(fixture.relyingParty), .alreadyRegistered)), .locked,
             ]
         )
     }

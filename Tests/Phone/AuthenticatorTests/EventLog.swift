@@ -16,7 +16,7 @@ final class EventLog: Sendable {
         case notified(Notice, RelyingPartyID)
         case added(CredentialID)
         case deleted([CredentialID])
-        case recorded(ServedRequest)
+        case recorded(UsageEntry)
         case locked
     }
 

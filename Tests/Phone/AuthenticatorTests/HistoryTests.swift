@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The history of requests", .timeLimit(.minutes(10)))
 struct HistoryTests {
-    private func recorded(_ fixture: AuthenticatorFixture) -> [ServedRequest] {
+    private func recorded(_ fixture: AuthenticatorFixture) -> [UsageEntry] {
         fixture.log.events.compactMap { if case .recorded(let request) = $0 { request } else { nil } }
     }
 
@@ -18,7 +18,7 @@ struct HistoryTests {
         #expect(await fixture.sign().status == .success)
         #expect(recorded(fixture) == [] && fixture.log.openStores == 1)
         try await fixture.authenticator.responseDelivered()
-        #expect(recorded(fixture) == [ServedRequest(.signIn(fixture.relyingParty), .done, credential: known.id)])
+        #expect(recorded(fixture) == [UsageEntry(.signIn(fixture.relyingParty), .done, credential: known.id)])
         #expect(fixture.log.openStores == 0)
         try await fixture.authenticator.responseDelivered()
         await fixture.authenticator.sessionEnded()
@@ -31,7 +31,7 @@ struct HistoryTests {
         #expect(try await fixture.create().status == .success)
         await fixture.authenticator.sessionEnded()
         let made = try #require(fixture.store.passkeys.first)
-        #expect(recorded(fixture) == [ServedRequest(.create(fixture.relyingParty), .clientGone, credential: made.id)])
+        #expect(recorded(fixture) == [UsageEntry(.create(fixture.relyingParty), .clientGone, credential: made.id)])
         #expect(fixture.log.openStores == 0)
         try await fixture.authenticator.responseDelivered()
         #expect(recorded(fixture).count == 1, "and cannot be delivered later")
@@ -46,8 +46,8 @@ struct HistoryTests {
         try await fixture.authenticator.responseDelivered()
         #expect(
             recorded(fixture) == [
-                ServedRequest(.signIn(fixture.relyingParty), .clientGone, credential: known.id),
-                ServedRequest(.signIn(fixture.relyingParty), .done, credential: known.id),
+                UsageEntry(.signIn(fixture.relyingParty), .clientGone, credential: known.id),
+                UsageEntry(.signIn(fixture.relyingParty), .done, credential: known.id),
             ]
         )
     }
@@ -62,7 +62,7 @@ struct HistoryTests {
         } else {
             await fixture.authenticator.sessionEnded()
         }
-        #expect(recorded(fixture) == [ServedRequest(.signIn(fixture.relyingParty), .declined)])
+        #expect(recorded(fixture) == [UsageEntry(.signIn(fixture.relyingParty), .declined)])
     }
 
     @Test("Each outcome is recorded as what it is")
@@ -90,7 +90,7 @@ struct HistoryTests {
         task.cancel()
         #expect(await task.value.encoded == [0x2D])
         await fixture.authenticator.sessionEnded()
-        #expect(recorded(fixture) == [ServedRequest(.signIn(fixture.relyingParty), .clientGone)])
+        #expect(recorded(fixture) == [UsageEntry(.signIn(fixture.relyingParty), .clientGone)])
     }
 
     @Test("A request that ends before the store is unlocked is not recorded")

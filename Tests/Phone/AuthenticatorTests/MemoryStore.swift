@@ -96,7 +96,7 @@ final class MemoryStore: CredentialStore, Sendable {
             }
         }
 
-        func record(_ request: ServedRequest) async throws(StoreFailure) {
+        func record(_ request: UsageEntry) async throws(StoreFailure) {
             if isLocked.withLock({ $0 }) { throw .locked }
             if let fault = store.state.withLock({ $0.faults.record }) { throw fault }
             store.log.record(.recorded(request))

@@ -74,7 +74,7 @@ struct ReplacementTests {
                 .askedPIN(.create(fixture.relyingParty), nil), .opened, .searched(fixture.relyingParty),
                 .confirmed(account, fixture.relyingParty, replacing: [old.user, older.user]),
                 .added(new.id), .deleted([old.id, older.id]),
-                .recorded(ServedRequest(.create(fixture.relyingParty), .done, credential: new.id)), .locked,
+                .recorded(UsageEntry(.create(fixture.relyingParty), .done, credential: new.id)), .locked,
             ]
         )
         #expect(fixture.store.passkeys.map(\.user.name) == ["ada@new.example", "ada@example.com", "bob@example.com"])
@@ -97,7 +97,7 @@ struct ReplacementTests {
         #expect(fixture.store.passkeys.map(\.id) == [new.id, old.id])
         #expect(
             fixture.log.events.suffix(2) == [
-                .recorded(ServedRequest(.create(fixture.relyingParty), .done, credential: new.id)), .locked,
+                .recorded(UsageEntry(.create(fixture.relyingParty), .done, credential: new.id)), .locked,
             ]
         )
         try await fixture.authenticator.responseDelivered()

@@ -20,7 +20,7 @@ struct SignInTests {
             fixture.log.events == [
                 .askedPIN(.signIn(fixture.relyingParty), nil), .opened, .searched(fixture.relyingParty),
                 .chose([known.user], fixture.relyingParty),
-                .recorded(ServedRequest(.signIn(fixture.relyingParty), .done, credential: known.id)), .locked,
+                .recorded(UsageEntry(.signIn(fixture.relyingParty), .done, credential: known.id)), .locked,
             ]
         )
         let parsed = try GetAssertionResponse(parsing: response.body)
@@ -137,7 +137,7 @@ struct SignInTests {
             fixture.log.events == [
                 .askedPIN(.signIn(fixture.relyingParty), nil), .opened, .searched(fixture.relyingParty),
                 .notified(.noPasskey, fixture.relyingParty),
-                .recorded(ServedRequest(.signIn(fixture.relyingParty), .noPasskey)), .locked,
+                .recorded(UsageEntry(.signIn(fixture.relyingParty), .noPasskey)), .locked,
             ]
         )
     }

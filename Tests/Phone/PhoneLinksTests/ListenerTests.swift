@@ -133,9 +133,9 @@ struct ListenerTests {
         let relay = RelayEndpoint(domain: domain, network: NetworkConfiguration(connectTo: [override]))
         let record = try Sample.record()
         await #expect(throws: CommandFailure.self) {
-            try await LinkListener.revoke(
+            try await LinkListeners.revoke(
                 record,
-                at: LinkListener.Destination(relay: relay, bearerToken: nil),
+                at: LinkListeners.Destination(relay: relay, bearerToken: nil),
                 within: .milliseconds(200)
             )
         }

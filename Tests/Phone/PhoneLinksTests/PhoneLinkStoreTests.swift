@@ -14,7 +14,7 @@ import Testing
 @Suite("The phone's store of links")
 struct PhoneLinkStoreTests {
     /// Returns an active record with all members, and a forgotten one.
-    private static func records() throws -> [PhoneLinkRecord] {
+    private static func records() throws -> [StoredPhoneLink] {
         var active = try Sample.record(label: "Büro")
         _ = active.change { activity in
             activity.lastUsed = 5000
@@ -26,7 +26,7 @@ struct PhoneLinkStoreTests {
             _ = activity.decline(at: 4000)
         }
         var forgotten = try Sample.record()
-        forgotten.state = .forgotten(PhoneLinkRecord.Revocation(time: 6000, isConfirmed: true))
+        forgotten.state = .forgotten(StoredPhoneLink.Revocation(time: 6000, isConfirmed: true))
         var pushed = try Sample.record()
         pushed.push = try Sample.registration()
         return [active, forgotten, pushed]
@@ -155,15 +155,15 @@ struct PhoneLinkStoreTests {
     func labels() throws {
         let link = try Sample.link()
         for label in ["", "a\nb", "\u{1B}[1m", "\u{7F}", String(repeating: "a", count: 129)] {
-            #expect(PhoneLinkRecord(link, label: label, created: 1) == nil)
+            #expect(StoredPhoneLink(link, label: label, created: 1) == nil)
         }
-        #expect(PhoneLinkRecord(link, label: String(repeating: "a", count: 128), created: 1) != nil)
+        #expect(StoredPhoneLink(link, label: String(repeating: "a", count: 128), created: 1) != nil)
     }
 
     @Test("Links and identities are never printed")
     func hidden() throws {
         let record = try Sample.record()
-        #expect("\(record)" == "PhoneLinkRecord(hidden)" && "\(PhoneIdentity())" == "PhoneIdentity(hidden)")
+        #expect("\(record)" == "StoredPhoneLink(hidden)" && "\(PhoneIdentity())" == "PhoneIdentity(hidden)")
         #expect(String(reflecting: try Sample.link()) == "PhoneLink(hidden)")
     }
 }

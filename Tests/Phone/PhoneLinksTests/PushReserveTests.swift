@@ -16,7 +16,7 @@ import Testing
 @Suite("The push subscription in reserve", .timeLimit(.minutes(5)))
 struct PushReserveTests {
     /// The relay's way to a push server that never answers.
-    private final class SilentPushServer: PushTransport {
+    private final class SilentPushServer: PushClient {
         let posts = Locked(0)
 
         func origin(of endpoint: String) -> String? { "https://push.example" }
@@ -42,12 +42,12 @@ struct PushReserveTests {
     }
 
     /// Adds a link with a subscription of its own to the phone of a folder.
-    private static func addLink(_ label: String, in folder: TestFolder) throws -> PhoneLinkRecord {
+    private static func addLink(_ label: String, in folder: TestFolder) throws -> StoredPhoneLink {
         let store = try PhoneLinkStore(path: folder.path + "/phone")
         let link = try Sample.link()
         let registration = try Sample.registration()
         try store.setReserve(PushReserve(domain: link.domain, registration: registration))
-        let record = try #require(PhoneLinkRecord(link, label: label, created: 1000, push: registration))
+        let record = try #require(StoredPhoneLink(link, label: label, created: 1000, push: registration))
         try store.add(record)
         return record
     }
@@ -74,7 +74,7 @@ struct PushReserveTests {
                     sealingLimit: limit,
                     destination: { _ in
                         guard let relay else { throw PushFailure.noSessionBus }
-                        return LinkListener.Destination(relay: relay, bearerToken: nil)
+                        return LinkListeners.Destination(relay: relay, bearerToken: nil)
                     },
                     report: { event in lines.withLock { $0.append(PushServiceTests.line(event)) } }
                 )

@@ -41,7 +41,7 @@ struct PushServiceTests {
             }
         }
 
-        var record: PhoneLinkRecord { get throws { try #require(try phone.store.record(phone.link.id)) } }
+        var record: StoredPhoneLink { get throws { try #require(try phone.store.record(phone.link.id)) } }
     }
 
     private static func serving(
@@ -56,7 +56,7 @@ struct PushServiceTests {
                     let registration = try Sample.registration()
                     try phone.store.setReserve(PushReserve(domain: link.domain, registration: registration))
                     let record = try #require(
-                        PhoneLinkRecord(link, label: "laptop", created: 1000, push: registration)
+                        StoredPhoneLink(link, label: "laptop", created: 1000, push: registration)
                     )
                     try phone.store.add(record)
                     let lines = Locked<[String]>([])
@@ -256,11 +256,11 @@ struct PushServiceTests {
             #expect(try store.reserve()?.registration.isUsable(at: 4999) == true)
             #expect(try store.reserve()?.registration.isUsable(at: 5000) == false)
             let push = try #require(try store.reserve()).registration
-            try store.add(try #require(PhoneLinkRecord(link, label: "a", created: 1, push: push)))
+            try store.add(try #require(StoredPhoneLink(link, label: "a", created: 1, push: push)))
             #expect(try store.reserve() == nil)
             #expect(try store.record(link.id)?.push?.sealed == push.sealed)
             #expect(try store.record(link.id)?.isUnreachable(at: 5000) == true)
-            let second = try #require(PhoneLinkRecord(try Sample.link(), label: "b", created: 1, push: push))
+            let second = try #require(StoredPhoneLink(try Sample.link(), label: "b", created: 1, push: push))
             #expect(throws: (any Error).self) { try store.add(second) }
             #expect(try store.contents().links.count == 1)
         }

@@ -52,10 +52,10 @@ struct RelayTests {
             try await relay(in: folder) { endpoint in
                 let phone = try TestPhone(in: folder, answer: answer)
                 let lines = Locked<[String]>([])
-                let listener = LinkListener(
+                let listener = LinkListeners(
                     store: phone.store,
                     handler: phone.handler,
-                    destination: { _ in LinkListener.Destination(relay: endpoint, bearerToken: nil) },
+                    destination: { _ in LinkListeners.Destination(relay: endpoint, bearerToken: nil) },
                     report: { event in
                         lines.withLock { lines in
                             switch event {

@@ -21,10 +21,10 @@ enum Sample {
         label: String = "laptop",
         created: UInt64 = 1000
     ) throws
-        -> PhoneLinkRecord
+        -> StoredPhoneLink
     {
         let link = try link ?? self.link()
-        return try #require(PhoneLinkRecord(link, label: label, created: created))
+        return try #require(StoredPhoneLink(link, label: label, created: created))
     }
 
     /// Returns a random tunnel ID.
@@ -53,8 +53,8 @@ enum Sample {
     }
 
     /// Returns a wake-up in a tunnel, by default a new one.
-    static func wake(_ payload: ClientPayload, tunnel: TunnelID? = nil) throws -> ContactWake {
-        ContactWake(
+    static func wake(_ payload: ClientPayload, tunnel: TunnelID? = nil) throws -> ContactWakeUp {
+        ContactWakeUp(
             number: 1,
             routing: RoutingID(node: 1, check: 2),
             tunnel: try tunnel ?? self.tunnel(),

@@ -162,13 +162,13 @@ struct SealedSecretTests {
         }
     }
 
-    private func seal(_ device: TPMDevice) throws -> SealedSecret {
+    private func seal(_ device: TPMAddress) throws -> SealedSecret {
         try secret.withUnsafeBytes { secret in
             try authorization.withUnsafeBytes { try device.seal(secret, authorization: $0) }
         }
     }
 
-    private func open(_ sealed: SealedSecret, _ device: TPMDevice, with value: [UInt8]? = nil) throws -> [UInt8]? {
+    private func open(_ sealed: SealedSecret, _ device: TPMAddress, with value: [UInt8]? = nil) throws -> [UInt8]? {
         try (value ?? authorization).withUnsafeBytes { try device.unseal(sealed, authorization: $0) }
             .map { Array($0.memory) }
     }
@@ -186,10 +186,10 @@ struct TPMDeviceTests {
     @Test("Names of transports are accepted, paths of libraries are not")
     func configurations() {
         for text in ["device:/dev/tpmrm0", "device", "swtpm:path=/run/a b", "mssim:host=::1,port=2321", "tabrmd:"] {
-            #expect(TPMDevice(configuration: text)?.configuration == text)
+            #expect(TPMAddress(configuration: text)?.configuration == text)
         }
         for text in ["", ":", "./libevil.so", "/tmp/lib.so:x", "lib.so", "Device:/dev/tpm0", "device:\0"] {
-            #expect(TPMDevice(configuration: text) == nil, "\(text)")
+            #expect(TPMAddress(configuration: text) == nil, "\(text)")
         }
     }
 
@@ -225,11 +225,11 @@ struct TPMDeviceTests {
         }
     }
 
-    private func device(_ text: String) throws -> TPMDevice { try #require(TPMDevice(configuration: text)) }
+    private func device(_ text: String) throws -> TPMAddress { try #require(TPMAddress(configuration: text)) }
 }
 
 extension SoftwareTPM {
-    var device: TPMDevice { TPMDevice(configuration: configuration) ?? .standard }
+    var device: TPMAddress { TPMAddress(configuration: configuration) ?? .standard }
 }
 
 extension SealedSecret {

@@ -32,7 +32,7 @@ struct VaultAgentTests {
         try await TestFolder.with { folder in
             try await PrivateBus.run { bus in
                 let sensor = try await StandInSensor.start(on: bus.busAddress)
-                let socket = try AgentSocket(path: folder.path + "/agent")
+                let socket = try ServiceSocket(path: folder.path + "/agent")
                 // No test passes because a verification ends by itself.
                 let agent = VaultAgent(
                     survivesSuspend: false,

@@ -304,7 +304,7 @@ private struct LivedVault {
         let thief = SymmetricKey(size: .bits256)
         var link = try KeyLink(from: stolen[random.number(0...1)], to: thief, identity: identity).bytes
         let pretends = random.number(0...1) == 0
-        if pretends { link.replaceSubrange(43..<59, with: KeyID(of: fixture.key, identity: identity).bytes) }
+        if pretends { link.replaceSubrange(43..<59, with: VaultKeyID(of: fixture.key, identity: identity).bytes) }
         try await FileSystem.run("mkdir", "-p", "-m", "700", "\(vault)/keys")
         try FileSystem.write("\(vault)/keys/\(Hex.encode(random.bytes(16)))-\(Hex.encode(random.bytes(16)))", link)
         return pretends ? "forged a link from the last key" : "linked a stolen key to another"

@@ -24,7 +24,7 @@ struct KnownSlotsTests {
         let costly = try #require(PortableSlot(bytes: first.changed { $0[60] = 18 }))
         known.insert([costly], isOwn: false)
         #expect(!known.slots.contains(costly))
-        let others = (UInt8(0)..<100).compactMap { KeyID(bytes: [UInt8](repeating: $0, count: KeyID.length)) }
+        let others = (UInt8(0)..<100).compactMap { VaultKeyID(bytes: [UInt8](repeating: $0, count: VaultKeyID.length)) }
         known.follow(others[0], replacing: others)
         #expect(known.replaced == [] && !known.isReplaced, "a thief may add predecessors")
         known.follow(others[1], replacing: [others[9], others[0], first.keyID])
@@ -66,8 +66,8 @@ struct KnownSlotsTests {
             (0x00, "75572 13702 34096 76817 09854 73115"), (0x40, "71548 71520 87198 17556 45245 47368"),
         ]
         for (first, fingerprint) in vectors {
-            let key = KeyID(of: SymmetricKey(data: Vectors.counting(from: first, 32)), identity: identity)
-            #expect("\(KeyFingerprint(of: key, identity: identity))" == fingerprint)
+            let key = VaultKeyID(of: SymmetricKey(data: Vectors.counting(from: first, 32)), identity: identity)
+            #expect("\(VaultKeyFingerprint(of: key, identity: identity))" == fingerprint)
         }
     }
 }

@@ -14,7 +14,7 @@ struct RekeyStoryTests {
 
     /// The directory that an attacker made from a copy: a link to their own key, everything sealed under it, and a slot
     /// that the old passphrase opens.
-    private static func forge(from copy: VaultFixture) async throws -> (VaultFixture, KeyFingerprint) {
+    private static func forge(from copy: VaultFixture) async throws -> (VaultFixture, VaultKeyFingerprint) {
         try await copy.join(.passphrase(.typed()))
         let stolen = try await copy.open(pin: "654321")
         let fingerprint = try await stolen.rekey(pin: .typed("654321"), passphrase: nil, recoveryCode: nil)
@@ -40,7 +40,7 @@ struct RekeyStoryTests {
     private static func join(
         _ device: VaultFixture,
         _ text: String,
-        _ compared: KeyFingerprint? = nil,
+        _ compared: VaultKeyFingerprint? = nil,
         resetting: Bool = false
     ) async throws {
         _ = try await Vault.join(
@@ -287,7 +287,7 @@ struct RekeyStoryTests {
         #expect(try Vault.status(at: a.location).keyFingerprint == fingerprint)
         let backup = try await VaultBackup.read(path)
         let c = try VaultFixture()
-        func restore(_ compared: KeyFingerprint?) async throws {
+        func restore(_ compared: VaultKeyFingerprint?) async throws {
             let secret = PortableSecret.passphrase(try .typed())
             _ = try await backup.restore(to: c.location, secret: secret, pin: .typed("654321"), comparedAs: compared)
         }
@@ -372,7 +372,7 @@ struct RekeyStoryTests {
         let newer = try await fixture.copy()
         try await FileSystem.run("rm", "-r", fixture.vault)
         let backup = try await VaultBackup.read(path)
-        func restore(_ compared: KeyFingerprint?) async throws {
+        func restore(_ compared: VaultKeyFingerprint?) async throws {
             _ = try await backup.restore(
                 to: fixture.location,
                 secret: .passphrase(.typed()),

@@ -279,7 +279,7 @@ struct RekeyTests {
         )
         let paths = replaced.withLock { $0 }
         let link = try #require(paths.firstIndex { $0.contains("/\(VaultDirectory.keysName)/") })
-        #expect(paths[..<link].count { $0.hasSuffix("/" + PendingKey.fileName) } == 2, "begun and committed")
+        #expect(paths[..<link].count { $0.hasSuffix("/" + PendingVaultKey.fileName) } == 2, "begun and committed")
     }
 
     @Test("A forged counter stops a rekey before it begins, and is never taken over")
@@ -348,7 +348,7 @@ struct RekeyTests {
         let identity = try fixture.open().files.identity
         let link = try KeyLink(from: SymmetricKey(size: .bits256), to: SymmetricKey(size: .bits256), identity: identity)
         var bytes = link.bytes
-        bytes.replaceSubrange(43..<59, with: KeyID(of: fixture.key, identity: identity).bytes)
+        bytes.replaceSubrange(43..<59, with: VaultKeyID(of: fixture.key, identity: identity).bytes)
         try await FileSystem.run("mkdir", fixture.vault + "/keys")
         try FileSystem.write(fixture.vault + "/keys/forged", bytes)
         try FileSystem.write(fixture.vault + "/keys/huge", [UInt8](repeating: 1, count: 100_000))

@@ -42,7 +42,7 @@ extension VaultFixture {
     }
 
     /// Runs `body` for a user to whom the fingerprint of every key looks right.
-    static func comparing<Value: Sendable>(_ body: (KeyFingerprint?) async throws -> Value) async throws -> Value {
+    static func comparing<Value: Sendable>(_ body: (VaultKeyFingerprint?) async throws -> Value) async throws -> Value {
         do {
             return try await body(nil)
         } catch VaultError.keyNotCompared(let fingerprint, _) {

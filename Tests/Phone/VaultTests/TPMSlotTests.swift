@@ -114,7 +114,7 @@ struct TPMSlotTests {
     ) async throws {
         try await TestFolder.with { folder in
             let tpm = try await SoftwareTPM(in: folder.path)
-            let device = try #require(TPMDevice(configuration: tpm.configuration))
+            let device = try #require(TPMAddress(configuration: tpm.configuration))
             let fixture = try VaultFixture(tpm: device)
             _ = try await fixture.create()
             if passphrase {

@@ -22,7 +22,7 @@ final class VaultFixture: Sendable {
     /// The vault key, so that only tests of the PIN need key derivation.
     let key: SymmetricKey
     /// The TPM of the device.
-    let tpm: TPMDevice
+    let tpm: TPMAddress
     let seconds = Mutex<UInt64>(1_700_000_000)
 
     var vault: String { root + "/vault" }
@@ -34,7 +34,7 @@ final class VaultFixture: Sendable {
         return location
     }
 
-    init(key: SymmetricKey = SymmetricKey(size: .bits256), tpm: TPMDevice = .standard) throws {
+    init(key: SymmetricKey = SymmetricKey(size: .bits256), tpm: TPMAddress = .standard) throws {
         self.key = key
         self.tpm = tpm
         var template = Array("/tmp/vault-test-XXXXXX".utf8CString)
@@ -144,11 +144,11 @@ extension UnlockedVault {
     func recordUse(
         for relyingParty: RelyingPartyID,
         _ operation: PasskeyUse.Operation,
-        _ outcome: ServedRequest.Outcome,
+        _ outcome: UsageEntry.Outcome,
         credential: CredentialID? = nil
     ) async throws(VaultError) {
         let operation: RequestedOperation = operation == .create ? .create(relyingParty) : .signIn(relyingParty)
-        let request = ServedRequest(operation, outcome, credential: credential)
+        let request = UsageEntry(operation, outcome, credential: credential)
         try await perform { key, files throws(VaultError) in try files.append(request, key: key) }
     }
 }

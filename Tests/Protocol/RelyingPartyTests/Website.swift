@@ -58,7 +58,7 @@ final class Wallet: CredentialStore, UnlockedCredentialStore {
 
     func add(_ passkey: Passkey) async throws(StoreFailure) { stored.withLock { $0.append(passkey) } }
     func delete(_ credentials: [CredentialID], of relyingParty: RelyingPartyID) async throws(StoreFailure) {}
-    func record(_ request: ServedRequest) async throws(StoreFailure) {}
+    func record(_ request: UsageEntry) async throws(StoreFailure) {}
     func lock() async {}
 }
 

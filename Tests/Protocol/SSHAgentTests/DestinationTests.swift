@@ -109,7 +109,7 @@ struct DestinationTests {
     func certificate() throws {
         let recording = try Recording()
         let login = try #require(try recording.logins.first { "\($0)".hasPrefix("ssh-ed25519-cert") })
-        let host = try #require(Fingerprint(try login.json.text("hostFingerprint")))
+        let host = try #require(SSHFingerprint(try login.json.text("hostFingerprint")))
         var state = try recording.state(destinations: [PermittedDestination(to: host)])
         var client = TestClient()
         var last: AgentConnection.Action?

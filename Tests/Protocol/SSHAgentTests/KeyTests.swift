@@ -20,7 +20,7 @@ struct KeyTests {
         #expect(key.x963Representation == (try json.hex("point")))
         #expect(key.application.description == (try json.text("application")))
         #expect(key.fingerprint.description == (try json.text("fingerprint")))
-        #expect(key.authorizedKeysLine(comment: KeyComment("phone")) == (try json.text("line")))
+        #expect(key.authorizedKeysLine(comment: SSHKeyComment("phone")) == (try json.text("line")))
         for message in try recording.json.list("messages") {
             let namespace = try #require(SignatureNamespace(try message.text("namespace")))
             let principal = try #require(SignerPrincipal("ada@example.org"))
@@ -86,13 +86,13 @@ struct KeyTests {
     @Test("Texts that stand in files are one plain line")
     func texts() {
         for text in ["ada@laptop", "my phone", "Telefon für alles", "電話"] {
-            #expect(KeyComment(text) != nil, "\(text)")
+            #expect(SSHKeyComment(text) != nil, "\(text)")
         }
         for text in [
             "", " a", "a ", "a\nb", "a\tb", "a\u{202E}b", "a\u{2028}b", "a\u{200B}b", "a\0b",
             String(repeating: "a", count: 256),
         ] {
-            #expect(KeyComment(text) == nil, "\(text.debugDescription)")
+            #expect(SSHKeyComment(text) == nil, "\(text.debugDescription)")
         }
         for text in ["git", "file", "name@example.org", "a/b:c"] { #expect(SignatureNamespace(text) != nil, "\(text)") }
         for text in ["", "a b", "a\"", "a,b", "*", "é", "a\0"] { #expect(SignatureNamespace(text) == nil, "\(text)") }
@@ -100,9 +100,9 @@ struct KeyTests {
             #expect(SignerPrincipal(text) == nil, "\(text)")
         }
         let digits = String(repeating: "A", count: 43)
-        #expect(Fingerprint("SHA256:\(digits)")?.description == "SHA256:\(digits)")
+        #expect(SSHFingerprint("SHA256:\(digits)")?.description == "SHA256:\(digits)")
         for text in [digits, "MD5:\(digits)", "SHA256:\(digits)=", "SHA256:\(digits.dropLast())-"] {
-            #expect(Fingerprint(text) == nil, "\(text)")
+            #expect(SSHFingerprint(text) == nil, "\(text)")
         }
     }
 }
@@ -119,7 +119,7 @@ struct HostKeyTests {
             #expect(key.fingerprint.description == (try login.json.text("hostFingerprint")), "\(login)")
             #expect(key.isCertificate == (try login.json.boolean("isCertificate")), "\(login)")
             #expect(try key.isValid(request.signature, for: request.binding.sessionID), "\(login)")
-            let other = try SessionID(bytes: request.binding.sessionID.bytes.reversed())
+            let other = try SSHSessionID(bytes: request.binding.sessionID.bytes.reversed())
             #expect(try !key.isValid(request.signature, for: other), "\(login)")
             #expect(throws: SSHFormatError.trailingBytes) { try HostKey(parsing: key.encoded + [0]) }
         }
@@ -205,10 +205,10 @@ struct HostKeyTests {
     @Test("Session identifiers have 20 to 64 bytes")
     func sessionIDs() {
         for count in [20, 32, 64] {
-            #expect(throws: Never.self) { try SessionID(bytes: [UInt8](repeating: 1, count: count)) }
+            #expect(throws: Never.self) { try SSHSessionID(bytes: [UInt8](repeating: 1, count: count)) }
         }
         for count in [0, 19, 65] {
-            #expect(throws: SSHFormatError.sessionID) { try SessionID(bytes: [UInt8](repeating: 1, count: count)) }
+            #expect(throws: SSHFormatError.sessionID) { try SSHSessionID(bytes: [UInt8](repeating: 1, count: count)) }
         }
     }
 

@@ -19,7 +19,7 @@ struct Recording {
     /// The agent's state with the recorded key.
     func state(allowsForwardedMessages: Bool = false, destinations: [PermittedDestination]? = nil) throws -> AgentState
     {
-        let comment = try #require(KeyComment("phone"))
+        let comment = try #require(SSHKeyComment("phone"))
         return AgentState(keys: [
             AgentKey(
                 key,

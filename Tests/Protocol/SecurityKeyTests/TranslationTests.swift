@@ -104,7 +104,7 @@ struct PhoneRequestTests {
         for _ in 0..<10 {
             var key = ObservedKey(
                 SecurityKey(
-                    version: DeviceVersion(major: 1, minor: 0, build: 0),
+                    version: CTAPHIDDeviceVersion(major: 1, minor: 0, build: 0),
                     memory: CredentialMemory(),
                     installationKey: try SampleKey.installationKey()
                 )

@@ -60,7 +60,7 @@ struct TestCertificate {
     }
 
     /// Returns the TLS of this project's relay with this certificate.
-    func relayTransport() throws -> RelayTransport {
+    func relayTransport() throws -> SocketSecurity {
         .tls(try RelayCertificate.context(certificateFile: file, keyFile: key))
     }
 }
@@ -70,7 +70,7 @@ struct TestCertificate {
 /// On a busy computer requests are slow, too, so the relay's time limit is longer than usual, but shorter than that of
 /// a check, which waits for it.
 func withRealRelay(
-    _ transport: RelayTransport = .plaintext,
+    _ transport: SocketSecurity = .plaintext,
     headTime: TimeAmount = .seconds(20),
     _ body: (Int) async throws -> Void
 ) async throws {

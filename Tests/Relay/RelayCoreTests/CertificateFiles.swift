@@ -34,7 +34,7 @@ final class CertificateFiles {
     }
 
     /// Returns a relay's transport with one of the certificates.
-    func relayTransport(_ name: String = "own") throws -> RelayTransport {
+    func relayTransport(_ name: String = "own") throws -> SocketSecurity {
         let path = "\(directory)/\(name)"
         return .tls(try RelayCertificate.context(certificateFile: path + ".pem", keyFile: path + ".key"))
     }

@@ -28,7 +28,7 @@ struct ClosingTests {
         try closeNotify(reason, files.relayTransport(), files.clientContext())
     }
 
-    private func closeNotify(_ reason: Reason, _ transport: RelayTransport, _ tls: NIOSSLContext) throws {
+    private func closeNotify(_ reason: Reason, _ transport: SocketSecurity, _ tls: NIOSSLContext) throws {
         let relay = try HandDrivenRelay(transport: transport)
         let end: WireEnd
         switch reason {
@@ -63,7 +63,7 @@ struct ClosingTests {
         try lateReader(hasTLS ? files.relayTransport() : .plaintext, hasTLS ? files.clientContext() : nil)
     }
 
-    private func lateReader(_ transport: RelayTransport, _ tls: NIOSSLContext?) throws {
+    private func lateReader(_ transport: SocketSecurity, _ tls: NIOSSLContext?) throws {
         let relay = try HandDrivenRelay(transport: transport) { $0.tunnelBytes = 1 << 30 }
         let (phone, client) = try relay.pair(tls: tls, buffer: Self.small)
         client.isReading = false
@@ -88,7 +88,7 @@ struct ClosingTests {
         try neverReading(hasTLS ? files.relayTransport() : .plaintext, hasTLS ? files.clientContext() : nil)
     }
 
-    private func neverReading(_ transport: RelayTransport, _ tls: NIOSSLContext?) throws {
+    private func neverReading(_ transport: SocketSecurity, _ tls: NIOSSLContext?) throws {
         let relay = try HandDrivenRelay(transport: transport) { $0.tunnelBytes = 1 << 30 }
         let (phone, client) = try relay.pair(tls: tls, buffer: Self.small)
         client.isReading = false
@@ -125,7 +125,7 @@ struct ClosingTests {
         try everyPhase(hasTLS ? files.relayTransport() : .plaintext, hasTLS ? files.clientContext() : nil)
     }
 
-    private func everyPhase(_ transport: RelayTransport, _ tls: NIOSSLContext?) throws {
+    private func everyPhase(_ transport: SocketSecurity, _ tls: NIOSSLContext?) throws {
         let relay = try HandDrivenRelay(transport: transport)
         for phase in 0..<6 {
             let end = try relay.connect(tls: tls)

@@ -28,9 +28,9 @@ final class ContactTableUnderTest {
     }
 
     /// Returns the key of a tunnel, distinguished by a number.
-    static func key(_ number: Int) throws -> TunnelKey {
+    static func key(_ number: Int) throws -> TunnelIdentity {
         let tunnel = TunnelID(bytes: bytes(number) + bytes(0))
-        return TunnelKey(routing: RoutingID(node: 1, check: 2), tunnel: try #require(tunnel))
+        return TunnelIdentity(routing: RoutingID(node: 1, check: 2), tunnel: try #require(tunnel))
     }
 
     private static func bytes(_ number: Int) -> [UInt8] {
@@ -57,11 +57,11 @@ final class ContactTableUnderTest {
 
     func remove(_ key: Int) throws -> WakeUpState? { table.remove(try Self.key(key)) }
 
-    func revoke(_ contact: ContactDigest) throws -> [TunnelKey] {
+    func revoke(_ contact: ContactDigest) throws -> [TunnelIdentity] {
         table.revoke(contact, with: try Self.revocation())
     }
 
-    func sweep(now: NIODeadline) -> [TunnelKey] { table.sweep(now: now) }
+    func sweep(now: NIODeadline) -> [TunnelIdentity] { table.sweep(now: now) }
 
     static func revocation() throws -> Revocation {
         let key = try #require(ContactPublicKey(bytes: [UInt8](repeating: 7, count: 32)))

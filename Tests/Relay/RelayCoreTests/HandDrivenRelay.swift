@@ -20,7 +20,7 @@ final class HandDrivenRelay {
 
     init(
         loops count: Int = 1,
-        transport: RelayTransport = .plaintext,
+        transport: SocketSecurity = .plaintext,
         balancers: [AddressBlock] = [],
         contactHost: String? = LinkedPhone.host,
         push: PushGateway? = nil,

@@ -50,7 +50,7 @@ struct HandOffTests {
         try secure(try files.relayTransport(), try files.clientContext())
     }
 
-    private func secure(_ transport: RelayTransport, _ tls: NIOSSLContext) throws {
+    private func secure(_ transport: SocketSecurity, _ tls: NIOSSLContext) throws {
         let relay = try HandDrivenRelay(loops: 2, transport: transport)
         var random = SeededGenerator()
         let messages = NumberedMessages(tunnel: 1, isPhone: false)
@@ -141,7 +141,7 @@ struct HandOffTests {
     @Test("carry everything in order, with and without TLS", arguments: [false, true])
     func overTCP(hasTLS: Bool) async throws {
         let files = try await CertificateFiles()
-        let transport: RelayTransport = hasTLS ? try files.relayTransport() : .plaintext
+        let transport: SocketSecurity = hasTLS ? try files.relayTransport() : .plaintext
         let tls = hasTLS ? try files.clientContext() : nil
         try await RunningRelay.run(transport: transport, loops: 2) { relay in
             let (server, address) = (relay.server, relay.address)

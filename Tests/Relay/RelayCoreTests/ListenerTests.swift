@@ -271,7 +271,7 @@ struct ListenerTests {
         try secure(try files.relayTransport(), try files.clientContext())
     }
 
-    private func secure(_ transport: RelayTransport, _ tls: NIOSSLContext) throws {
+    private func secure(_ transport: SocketSecurity, _ tls: NIOSSLContext) throws {
         let relay = try HandDrivenRelay(loops: 2, transport: transport)
         func request(_ bytes: [UInt8], onLoop loop: Int) throws -> WireEnd {
             let end = try relay.connect(onLoop: loop, tls: tls)

@@ -124,7 +124,7 @@ struct PushTests {
             #expect(response.hasPrefix("HTTP/1.1 101 ") && phone.takeFrames().map(\.payload) == [[7]])
             #expect(try #require(client.takeHead()).hasPrefix("HTTP/1.1 101 "))
             // The answer arrives on another thread; this is the same call, at a known time.
-            let key = TunnelKey(
+            let key = TunnelIdentity(
                 routing: try #require(RoutingID(hex: routing)),
                 tunnel: try #require(TunnelID(hex: tunnel))
             )

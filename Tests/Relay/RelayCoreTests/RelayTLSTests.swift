@@ -43,7 +43,7 @@ struct RelayTLSTests {
     @Test("uses a renewed certificate for new connections, and keeps existing tunnels")
     func renewed() async throws {
         let files = try await CertificateFiles()
-        func pair(_ name: String) throws -> (server: RelayTransport, client: NIOSSLContext) {
+        func pair(_ name: String) throws -> (server: SocketSecurity, client: NIOSSLContext) {
             (try files.relayTransport(name), try files.clientContext(name))
         }
         let (old, new) = (try pair("own"), try pair("other"))

@@ -20,7 +20,7 @@ struct RunningRelay {
     @discardableResult
     static func run<Outcome: Sendable>(
         on host: String = "127.0.0.1",
-        transport: RelayTransport = .plaintext,
+        transport: SocketSecurity = .plaintext,
         clientTLS: NIOSSLContext? = nil,
         limits: RelayLimits = .testing(),
         loops: Int? = nil,

@@ -9,7 +9,7 @@ import TestSupport
 @testable import HybridRelayCore
 
 /// A push server in the test: requests wait until the test answers them.
-final class ScriptedPushTransport: PushTransport {
+final class ScriptedPushTransport: PushClient {
     private struct State {
         var requests: [PushRequest] = []
         var waiting: [Int: CheckedContinuation<PushResponse, Never>] = [:]

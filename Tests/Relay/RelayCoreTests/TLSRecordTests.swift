@@ -20,7 +20,7 @@ struct TLSRecordTests {
         let certificate = Array(try Data(contentsOf: URL(filePath: files.directory + "/own.pem")))
         let key = Array(try Data(contentsOf: URL(filePath: files.directory + "/own.key")))
         let all = (0..<chain).flatMap { _ in certificate }
-        let transport = RelayTransport.tls(try RelayCertificate.context(certificate: all, key: key))
+        let transport = SocketSecurity.tls(try RelayCertificate.context(certificate: all, key: key))
         try body(try HandDrivenRelay(transport: transport, balancers: balancers), try files.clientContext())
     }
 

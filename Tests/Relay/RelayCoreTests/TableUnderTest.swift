@@ -22,20 +22,22 @@ final class TableUnderTest {
         table.open(tunnel, by: phone, check: check, now: now)
     }
 
-    func join(_ key: TunnelKey, by client: Int, now: NIODeadline) -> Int? {
+    func join(_ key: TunnelIdentity, by client: Int, now: NIODeadline) -> Int? {
         table.join(key, by: client, now: now)
     }
 
-    func recordData(_ key: TunnelKey, now: NIODeadline) { table.recordData(key, now: now) }
+    func recordData(_ key: TunnelIdentity, now: NIODeadline) { table.recordData(key, now: now) }
 
-    func end(_ key: TunnelKey, _ end: TunnelEndReason) -> [TunnelTable<Int>.CloseInstruction] { table.end(key, end) }
+    func end(_ key: TunnelIdentity, _ end: TunnelEndReason) -> [TunnelTable<Int>.CloseInstruction] {
+        table.end(key, end)
+    }
 
     func leave(
-        _ key: TunnelKey,
+        _ key: TunnelIdentity,
         _ side: TunnelSide,
         bytes: Int,
         now: NIODeadline
-    ) -> (closeInstructions: [TunnelTable<Int>.CloseInstruction], record: TunnelRecord?) {
+    ) -> (closeInstructions: [TunnelTable<Int>.CloseInstruction], record: TunnelSummary?) {
         table.leave(key, side, bytes: bytes, now: now)
     }
 

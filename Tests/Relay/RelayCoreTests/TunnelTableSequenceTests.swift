@@ -23,10 +23,10 @@ struct TunnelTableSequenceTests {
         var table: TunnelTable<Int>
         var random: SeededGenerator
         var now = NIODeadline.uptimeNanoseconds(1_000_000_000)
-        var models: [TunnelKey: Model] = [:]
+        var models: [TunnelIdentity: Model] = [:]
         /// Keys of `models` in the order of opening, since a dictionary's order differs from run to run.
-        var keys: [TunnelKey] = []
-        var owner: [Int: TunnelKey] = [:]
+        var keys: [TunnelIdentity] = []
+        var owner: [Int: TunnelIdentity] = [:]
         var closeInstructions: [Int: Int] = [:]
         var nextMember = 0
         var opened = 0
@@ -90,7 +90,7 @@ struct TunnelTableSequenceTests {
         world.owner[member] = opening.key
     }
 
-    private func join(_ key: TunnelKey, _ world: inout World) {
+    private func join(_ key: TunnelIdentity, _ world: inout World) {
         let member = world.nextMember
         world.nextMember += 1
         let phone = world.table.join(key, by: member, now: world.now)
@@ -103,7 +103,7 @@ struct TunnelTableSequenceTests {
         world.owner[member] = key
     }
 
-    private func end(_ key: TunnelKey, _ world: inout World) {
+    private func end(_ key: TunnelIdentity, _ world: inout World) {
         let wasOver = world.models[key]?.isOver ?? true
         let closeInstructions = world.table.end(key, .exhausted)
         #expect(closeInstructions.isEmpty == wasOver)
@@ -111,7 +111,7 @@ struct TunnelTableSequenceTests {
         if !wasOver { world.models[key]?.end = .exhausted }
     }
 
-    private func leave(_ key: TunnelKey, _ side: TunnelSide, _ world: inout World) {
+    private func leave(_ key: TunnelIdentity, _ side: TunnelSide, _ world: inout World) {
         guard var model = world.models[key] else { return }
         let bytes = Int.random(in: 0..<100, using: &world.random)
         let left = world.table.leave(key, side, bytes: bytes, now: world.now)

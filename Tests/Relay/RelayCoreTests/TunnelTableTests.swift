@@ -44,7 +44,7 @@ struct TunnelTableTests {
             (RoutingID(node: 0x1234, check: 8), try tunnel(1)), (RoutingID(node: 0x1235, check: 7), try tunnel(1)),
             (RoutingID(node: 0, check: 7), try tunnel(1)), (key.routing, try tunnel(2)),
         ] {
-            #expect(table.join(TunnelKey(routing: routing, tunnel: id), by: 2, now: Self.start) == nil)
+            #expect(table.join(TunnelIdentity(routing: routing, tunnel: id), by: 2, now: Self.start) == nil)
         }
         #expect(table.join(key, by: 2, now: Self.start) == 1)
     }
@@ -52,7 +52,7 @@ struct TunnelTableTests {
     @Test("allows four phones to wait under one tunnel ID and closes the oldest for the fifth")
     func displaced() throws {
         let table = TableUnderTest()
-        var keys: [TunnelKey] = []
+        var keys: [TunnelIdentity] = []
         for phone in 1...4 {
             let opening = try #require(table.open(tunnel(1), by: phone, check: 9, now: Self.start))
             #expect(opening.closeInstructions.isEmpty)
@@ -81,7 +81,7 @@ struct TunnelTableTests {
     @Test("is full when all routing IDs of a tunnel ID are in use, until a tunnel is removed")
     func routingIDsExhausted() throws {
         let table = TableUnderTest()
-        var keys: [TunnelKey] = []
+        var keys: [TunnelIdentity] = []
         for phone in 0..<256 {
             let key = try #require(table.open(tunnel(1), by: phone, check: 0xF0, now: Self.start)).key
             _ = table.join(key, by: 1000 + phone, now: Self.start)
@@ -142,7 +142,7 @@ struct TunnelTableTests {
         #expect(codes(table.sweep(now: Self.start + .seconds(600))) == [1: 1008, 2: 1008])
         _ = table.leave(key, .phone, bytes: 1, now: Self.start + .seconds(601))
         let record = table.leave(key, .client, bytes: 2, now: Self.start + .seconds(601)).record
-        #expect(record == TunnelRecord(reason: .outlived, wasPaired: true, lifetime: .seconds(601), bytes: 3))
+        #expect(record == TunnelSummary(reason: .outlived, wasPaired: true, lifetime: .seconds(601), bytes: 3))
     }
 
     @Test("removes a phone that left before its client joined")
@@ -151,7 +151,7 @@ struct TunnelTableTests {
         let key = try #require(table.open(tunnel(1), by: 1, check: 0, now: Self.start)).key
         let left = table.leave(key, .phone, bytes: 5, now: Self.start + .seconds(2))
         #expect(left.closeInstructions.isEmpty)
-        #expect(left.record == TunnelRecord(reason: .abandoned, wasPaired: false, lifetime: .seconds(2), bytes: 5))
+        #expect(left.record == TunnelSummary(reason: .abandoned, wasPaired: false, lifetime: .seconds(2), bytes: 5))
         #expect(table.join(key, by: 2, now: Self.start) == nil)
     }
 
@@ -194,7 +194,7 @@ struct TunnelTableTests {
     @Test("ignores unknown keys")
     func unknownKey() throws {
         let table = TableUnderTest()
-        let key = TunnelKey(routing: RoutingID(node: 0x1234, check: 0), tunnel: try tunnel(1))
+        let key = TunnelIdentity(routing: RoutingID(node: 0x1234, check: 0), tunnel: try tunnel(1))
         table.recordData(key, now: Self.start)
         #expect(table.end(key, .shutdown).isEmpty)
         let left = table.leave(key, .phone, bytes: 1, now: Self.start)
@@ -208,7 +208,7 @@ struct TunnelTableTests {
             (.minutes(10), ">=10min"),
         ]
         for (lifetime, label) in expected {
-            let record = TunnelRecord(reason: .idle, wasPaired: true, lifetime: lifetime, bytes: 0)
+            let record = TunnelSummary(reason: .idle, wasPaired: true, lifetime: lifetime, bytes: 0)
             #expect(record.lifetimeClass == label)
         }
     }

@@ -21,7 +21,7 @@ package enum TestRelay {
     @discardableResult
     package static func run<Outcome: Sendable>(
         on host: String = "127.0.0.1",
-        transport: RelayTransport = .plaintext,
+        transport: SocketSecurity = .plaintext,
         limits: RelayLimits = .testing(),
         loops: Int? = nil,
         logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },

@@ -63,7 +63,7 @@ package struct TestPasskey {
     ) throws -> AgentKey {
         AgentKey(
             try publicKey,
-            comment: try present(KeyComment("phone"), "a comment"),
+            comment: try present(SSHKeyComment("phone"), "a comment"),
             allowsForwardedMessages: allowsForwardedMessages,
             destinations: destinations
         )

@@ -60,7 +60,7 @@ struct ContactListenerTests {
         for (number, wake) in zip(UInt32(1)..., wakes) {
             let tunnel = TunnelID.numbered(UInt8(number))
             #expect(
-                wake == ContactWake(number: number, routing: routing, tunnel: tunnel, payload: payload, seconds: 120)
+                wake == ContactWakeUp(number: number, routing: routing, tunnel: tunnel, payload: payload, seconds: 120)
             )
         }
         let lines = head.split(separator: "\r\n").map(String.init)

@@ -120,7 +120,7 @@ struct LinkTests {
     func wakeUp() async throws {
         let (link, other) = (try Self.link(), try Self.link())
         var random = SystemRandomNumberGenerator()
-        func wake(_ link: PhoneLink, id: LinkID, host: String, proves: Bool = true) throws -> ContactWake {
+        func wake(_ link: PhoneLink, id: LinkID, host: String, proves: Bool = true) throws -> ContactWakeUp {
             let request = ContactRequest(
                 linkID: id,
                 secret: link.secret,
@@ -130,7 +130,7 @@ struct LinkTests {
                 using: &random
             )
             let tunnel = try #require(TunnelID(bytes: [UInt8](repeating: 1, count: 16)))
-            return ContactWake(
+            return ContactWakeUp(
                 number: 1,
                 routing: RoutingID(node: 0, check: 0),
                 tunnel: tunnel,

@@ -138,7 +138,7 @@ final class AgentConnectionHandler {
             // A locked agent hides the keys of both; its own part refuses what the other one would answer.
             if destination == .upstream, !isLocked {
                 let answer = upstream.ask(message, for: socket) ?? [0, 0, 0, 1, 5]
-                guard AgentBytes.send(answer, to: socket) else { return false }
+                guard UpstreamBytes.send(answer, to: socket) else { return false }
                 continue
             }
             // A binding is passed on while the agent is locked, too: otherwise the other one would take this connection
@@ -179,7 +179,7 @@ final class AgentConnectionHandler {
 
     /// Passes a request on; if that fails, refuses it.
     private func start(_ request: SignRequest) -> Bool {
-        if let cancellation = Cancellation() {
+        if let cancellation = SigningCancellation() {
             let job = SigningJob(request: request, client: client, cancellation: cancellation) {
                 [completed, waker] result in
                 completed.withLock { $0 = Completed(id: request.id, result: result) }
@@ -209,6 +209,6 @@ final class AgentConnectionHandler {
     private func send(_ reply: AgentReply, _ bytes: [UInt8]? = nil) -> Bool {
         if let refusal = reply.refusal { refused("\(refusal.explanation) (\(refusal))") }
         if reply.delay > .zero { usleep(UInt32(clamping: Int(reply.delay / .microseconds(1)))) }
-        return AgentBytes.send(bytes ?? reply.bytes, to: socket)
+        return UpstreamBytes.send(bytes ?? reply.bytes, to: socket)
     }
 }

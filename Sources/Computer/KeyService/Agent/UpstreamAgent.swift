@@ -26,7 +26,8 @@ final class UpstreamAgent {
     func ask(_ message: [UInt8], for client: CInt) -> [UInt8]? {
         guard isUsable else { return nil }
         if socket < 0 { socket = Self.connect(to: path) }
-        guard socket >= 0, AgentBytes.send(message, to: socket), awaitAnswer(for: client), let header = read(4) else {
+        guard socket >= 0, UpstreamBytes.send(message, to: socket), awaitAnswer(for: client), let header = read(4)
+        else {
             close()
             return nil
         }
@@ -79,7 +80,7 @@ final class UpstreamAgent {
 }
 
 /// Bytes on a socket.
-enum AgentBytes {
+enum UpstreamBytes {
     /// Sends all bytes; returns false if the peer does not read them in time.
     static func send(_ bytes: [UInt8], to socket: CInt) -> Bool {
         var rest = bytes[...]

@@ -19,7 +19,7 @@ package enum CeremonyOutcome: Hashable, Sendable {
 }
 
 /// The place where one request is shown; used by one thread.
-final class CeremonyWindow {
+final class RequestWindowDisplay {
     fileprivate let display: CeremonyDisplay
     /// The prompt, if there is one: the only display that the user can answer before the ceremony.
     let prompt: PromptProcess?
@@ -73,7 +73,7 @@ package struct CeremonyLauncher: Sendable {
     package func perform(
         _ request: CeremonyRequest,
         event: String,
-        cancellation: Cancellation?
+        cancellation: SigningCancellation?
     ) -> CeremonyOutcome {
         guard let window = open(event: event) else { return .failed(.unavailable) }
         let outcome = perform(request, in: window, cancellation: cancellation)
@@ -86,15 +86,15 @@ package struct CeremonyLauncher: Sendable {
     /// The window of the previous request, which may still show its result, closes.
     ///
     /// - Parameter event: The event `request` for a prompt, on one line, and further events on lines of their own.
-    func open(event: String) -> CeremonyWindow? {
+    func open(event: String) -> RequestWindowDisplay? {
         previousPrompt.withLock { $0.take() }?.terminate()
         let display = display()
-        guard case .prompt(let path) = display else { return CeremonyWindow(display, nil) }
-        return PromptProcess(path: path, event: event).map { CeremonyWindow(display, $0) }
+        guard case .prompt(let path) = display else { return RequestWindowDisplay(display, nil) }
+        return PromptProcess(path: path, event: event).map { RequestWindowDisplay(display, $0) }
     }
 
     /// Leaves a window to its user; it closes by itself, or when the next window opens.
-    func leave(_ window: CeremonyWindow) {
+    func leave(_ window: RequestWindowDisplay) {
         guard let prompt = window.prompt else { return }
         // Without a ceremony, the end of its input closes the prompt.
         prompt.progress.closeOther()
@@ -106,8 +106,8 @@ package struct CeremonyLauncher: Sendable {
     /// If the phone has answered or the ceremony has failed, the window remains and shows the result.
     func perform(
         _ request: CeremonyRequest,
-        in window: CeremonyWindow,
-        cancellation: Cancellation?
+        in window: RequestWindowDisplay,
+        cancellation: SigningCancellation?
     ) -> CeremonyOutcome {
         guard let input = SocketEnds(), let output = SocketEnds() else { return .failed(.unavailable) }
         let prompt = window.prompt
@@ -152,7 +152,7 @@ package struct CeremonyLauncher: Sendable {
         _ output: SocketEnds,
         _ input: SocketEnds,
         _ prompt: PromptProcess?,
-        _ cancellation: Cancellation?,
+        _ cancellation: SigningCancellation?,
         until end: ContinuousClock.Instant
     ) -> Response {
         var response: [UInt8] = []

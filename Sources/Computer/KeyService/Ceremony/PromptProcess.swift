@@ -87,7 +87,7 @@ final class PromptProcess {
     /// - Parameters:
     ///   - cancellation: Becomes active when the client has left.
     ///   - limit: The time limit; `nil` for none.
-    func decision(unless cancellation: Cancellation, within limit: Duration? = nil) -> Decision {
+    func decision(unless cancellation: SigningCancellation, within limit: Duration? = nil) -> Decision {
         let end = limit.map { ContinuousClock.now + $0 }
         var polled = [answers.own, cancellation.descriptor].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         while true {

@@ -34,9 +34,9 @@ package enum NamedDestinations {
                 }
             }
         }
-        guard destinations.count <= StoredKey.maximumDestinations else {
+        guard destinations.count <= StoredSSHKey.maximumDestinations else {
             throw CommandFailure(
-                "the destinations have more than \(StoredKey.maximumDestinations) host keys; give fingerprints instead "
+                "the destinations have more than \(StoredSSHKey.maximumDestinations) host keys; give fingerprints instead "
                     + "of names",
                 status: .usage
             )
@@ -54,8 +54,8 @@ package enum NamedDestinations {
     private static func fingerprints(
         of host: String,
         in knownHosts: KnownHosts
-    ) throws(CommandFailure) -> [Fingerprint] {
-        if let fingerprint = Fingerprint(host) { return [fingerprint] }
+    ) throws(CommandFailure) -> [SSHFingerprint] {
+        if let fingerprint = SSHFingerprint(host) { return [fingerprint] }
         let keys = knownHosts.keys(of: host)
         guard !keys.isEmpty else {
             throw CommandFailure(

@@ -9,11 +9,11 @@ internal import HybridThreads
 package final class SSHKeyRing: Sendable {
     private struct State {
         var agent = AgentState(keys: [])
-        var keys: [StoredKey] = []
+        var keys: [StoredSSHKey] = []
         var stamp: StateFolder.Stamp?
     }
 
-    private let store: KeyStore
+    private let store: SSHKeyStore
     private let report: @Sendable (String) -> Void
     private let state = Locked(State())
 
@@ -23,7 +23,7 @@ package final class SSHKeyRing: Sendable {
     ///   - store: The store.
     ///   - report: A closure that receives a sentence each time that the changed store can't be read.
     /// - Throws: ``CommandFailure`` if the store can't be read.
-    package init(_ store: KeyStore, report: @escaping @Sendable (String) -> Void) throws(CommandFailure) {
+    package init(_ store: SSHKeyStore, report: @escaping @Sendable (String) -> Void) throws(CommandFailure) {
         self.store = store
         self.report = report
         let stamp = store.stamp
@@ -51,13 +51,13 @@ package final class SSHKeyRing: Sendable {
     }
 
     /// Returns the stored key for a public key; `nil` while the agent is locked, because a request may have waited.
-    func key(_ publicKey: SSHPublicKey) -> StoredKey? {
+    func key(_ publicKey: SSHPublicKey) -> StoredSSHKey? {
         state.withLock { state in
             state.agent.lock.isLocked ? nil : state.keys.first { $0.publicKey == publicKey }
         }
     }
 
-    private func replace(_ keys: [StoredKey], _ stamp: StateFolder.Stamp?) {
+    private func replace(_ keys: [StoredSSHKey], _ stamp: StateFolder.Stamp?) {
         state.withLock { state in
             (state.keys, state.stamp) = (keys, stamp)
             state.agent.keys = keys.map(\.agentKey)

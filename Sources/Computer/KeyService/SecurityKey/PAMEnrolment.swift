@@ -50,8 +50,8 @@ package struct PAMEnrolment: Sendable {
     /// - Parameter timeout: The time limit of each state in which the user must act.
     package func event(timeout: Duration) -> String { description.event(timeout: timeout) }
 
-    private var description: KeyRequestDescription {
-        KeyRequestDescription(request.relyingParty.id, isRegistration: true)
+    private var description: SecurityKeyRequestDescription {
+        SecurityKeyRequestDescription(request.relyingParty.id, isRegistration: true)
     }
 
     /// Returns the new credential and its line in the mapping file of pam_u2f, without a line end.

@@ -43,7 +43,7 @@ package final class SecurityKeyServer: Sendable {
         in folder: StateFolder,
         otherKeyExists: @escaping @Sendable () -> Bool,
         launcher: CeremonyLauncher,
-        version: DeviceVersion,
+        version: CTAPHIDDeviceVersion,
         seconds: Int,
         report: @escaping @Sendable (String) -> Void
     ) throws(CommandFailure) {
@@ -64,7 +64,7 @@ package final class SecurityKeyServer: Sendable {
         state: SecurityKeyState,
         clock: SleepClock = .system(),
         launcher: CeremonyLauncher,
-        version: DeviceVersion,
+        version: CTAPHIDDeviceVersion,
         seconds: Int,
         report: @escaping @Sendable (String) -> Void
     ) throws(CommandFailure) {

@@ -14,7 +14,7 @@ struct SecurityKeyState {
     let memories: CredentialMemoryStore
     /// The journal.
     let journal: Journal
-    private let sshKeys: KeyStore
+    private let sshKeys: SSHKeyStore
     private let otherKeyExists: @Sendable () -> Bool
     private let report: @Sendable (String) -> Void
     /// The stamps of the files as they were read; `nil` before.
@@ -35,7 +35,7 @@ struct SecurityKeyState {
     ) {
         memories = CredentialMemoryStore(in: folder)
         journal = Journal(in: folder)
-        sshKeys = KeyStore(in: folder)
+        sshKeys = SSHKeyStore(in: folder)
         self.otherKeyExists = otherKeyExists
         self.report = report
     }

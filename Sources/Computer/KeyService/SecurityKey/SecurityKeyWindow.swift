@@ -23,7 +23,7 @@ final class SecurityKeyWindow: Sendable {
         /// The user has acted.
         case user(WindowEnd)
         /// The ceremony has ended.
-        case phone(PhoneResult)
+        case phone(PhoneCeremonyOutcome)
     }
 
     /// The programs and files that windows need.
@@ -41,7 +41,7 @@ final class SecurityKeyWindow: Sendable {
     private let content: Content
     private let dependencies: Dependencies
     private let notify: @Sendable (WindowID, Event) -> Void
-    private let cancellation: Cancellation
+    private let cancellation: SigningCancellation
     /// The status that the client has received.
     private let ending = Locked<CTAPStatus?>(nil)
 
@@ -58,7 +58,7 @@ final class SecurityKeyWindow: Sendable {
         _ dependencies: Dependencies,
         notify: @escaping @Sendable (WindowID, Event) -> Void
     ) {
-        guard let cancellation = Cancellation() else { return nil }
+        guard let cancellation = SigningCancellation() else { return nil }
         self.id = id
         self.content = content
         self.dependencies = dependencies
@@ -79,7 +79,7 @@ final class SecurityKeyWindow: Sendable {
         switch content {
         case .selection: select()
         case .phone(let request, let asksFirst):
-            let description = KeyRequestDescription(request)
+            let description = SecurityKeyRequestDescription(request)
             let failure = ask(request, description, asksFirst)
             // The key closes each window, which tells the result for the client.
             waitForClosing()
@@ -96,7 +96,7 @@ final class SecurityKeyWindow: Sendable {
 
     private var limit: Duration { .seconds(dependencies.seconds) }
 
-    private func open(_ event: String) -> CeremonyWindow? {
+    private func open(_ event: String) -> RequestWindowDisplay? {
         let window = dependencies.launcher.open(event: event)
         if window == nil { dependencies.report("the prompt can't be started; see hybrid-key status") }
         return window
@@ -105,7 +105,9 @@ final class SecurityKeyWindow: Sendable {
     // MARK: - Selection
 
     private func select() {
-        guard let window = open(KeyRequestDescription.selection(timeout: limit)) else { return post(.user(.closing)) }
+        guard let window = open(SecurityKeyRequestDescription.selection(timeout: limit)) else {
+            return post(.user(.closing))
+        }
         switch decision(in: window) {
         case .agreed: post(.user(.confirmation))
         case .cancelled, .gone: post(.user(.closing))
@@ -117,7 +119,7 @@ final class SecurityKeyWindow: Sendable {
     /// Returns the user's decision to use the phone.
     ///
     /// A key that is not touched does not answer. The same applies if the user can't be asked.
-    private func decision(in window: CeremonyWindow) -> PromptProcess.Decision {
+    private func decision(in window: RequestWindowDisplay) -> PromptProcess.Decision {
         if let prompt = window.prompt { return prompt.decision(unless: cancellation, within: limit) }
         dependencies.report("the user can't be asked whether to use the phone; install hybrid-prompt")
         return .timedOut
@@ -128,7 +130,11 @@ final class SecurityKeyWindow: Sendable {
     /// Performs the request.
     ///
     /// - Returns: The reason of a failure, for the journal.
-    private func ask(_ request: PhoneRequest, _ description: KeyRequestDescription, _ asksFirst: Bool) -> String? {
+    private func ask(
+        _ request: PhoneRequest,
+        _ description: SecurityKeyRequestDescription,
+        _ asksFirst: Bool
+    ) -> String? {
         guard let command = CeremonyRequest.Command(request),
             let window = open(description.event(timeout: limit, asksFirst: asksFirst))
         else {
@@ -152,7 +158,7 @@ final class SecurityKeyWindow: Sendable {
         switch result {
         case .answered(let bytes):
             let response = try? CTAPResponse(parsing: bytes)
-            post(.phone(response.map(PhoneResult.responded) ?? .failed))
+            post(.phone(response.map(PhoneCeremonyOutcome.responded) ?? .failed))
             dependencies.launcher.leave(window)
             return nil
         case .refused(let status, _):
@@ -170,7 +176,7 @@ final class SecurityKeyWindow: Sendable {
     }
 
     /// Waits until the user has read the message of the window.
-    private func showResult(in window: CeremonyWindow) {
+    private func showResult(in window: RequestWindowDisplay) {
         let decision = window.prompt?.decision(unless: cancellation) ?? .gone
         guard decision == .withdrawn else { return post(.user(.closing)) }
         // The client has its answer already, so the user still learns the reason. A client that has left wants none.
@@ -183,7 +189,7 @@ final class SecurityKeyWindow: Sendable {
 
     // MARK: - The journal
 
-    private func record(_ request: PhoneRequest, _ description: KeyRequestDescription, _ failure: String?) {
+    private func record(_ request: PhoneRequest, _ description: SecurityKeyRequestDescription, _ failure: String?) {
         let status = ending.withLock { $0 } ?? .other
         let result =
             switch status {

@@ -68,7 +68,7 @@ package struct SSHSigner: Sendable {
 
     private func perform(
         _ job: SigningJob,
-        _ key: StoredKey,
+        _ key: StoredSSHKey,
         _ description: SigningDescription
     ) -> (SSHSignature?, result: String) {
         guard let command = Self.command(for: job.request.data, with: key) else { return (nil, "failed") }
@@ -90,7 +90,7 @@ package struct SSHSigner: Sendable {
     }
 
     /// Returns the request to a phone for a signature of data; `nil` if there is none, which does not happen.
-    static func command(for data: SignedData, with key: StoredKey) -> GetAssertionRequest? {
+    static func command(for data: SignedData, with key: StoredSSHKey) -> GetAssertionRequest? {
         guard let hash = ClientDataHash(bytes: data.hash) else { return nil }
         return GetAssertionRequest(
             relyingPartyID: key.relyingPartyID,
@@ -103,7 +103,7 @@ package struct SSHSigner: Sendable {
     }
 
     /// Returns the signature in a phone's answer; `nil` unless it was made by this key over this data.
-    static func signature(in bytes: [UInt8], by key: StoredKey, over data: SignedData) -> SSHSignature? {
+    static func signature(in bytes: [UInt8], by key: StoredSSHKey, over data: SignedData) -> SSHSignature? {
         guard let response = try? CTAPResponse(parsing: bytes), response.status == .success,
             let assertion = try? GetAssertionResponse(parsing: response.body),
             // The request requires it; the signature's type does not.

@@ -13,13 +13,13 @@ package struct SigningJob: Sendable {
     /// The client.
     package let client: PeerCredentials
     /// Becomes active when the client has left.
-    package let cancellation: Cancellation
+    package let cancellation: SigningCancellation
     /// Called once with the signature, or the reason why there is none.
     let complete: @Sendable (Result<SSHSignature, AgentRefusal>) -> Void
 }
 
 /// An order to stop, for work that blocks.
-package final class Cancellation: Sendable {
+package final class SigningCancellation: Sendable {
     private let waker: Waker
 
     /// Creates an inactive instance; returns `nil` if the process has no descriptors left.

@@ -69,7 +69,7 @@ struct PushRun: Sendable {
     /// The subscription that a token names.
     private enum Owner {
         case reserve(PushReserve)
-        case link(PhoneLinkRecord, PushRegistration)
+        case link(StoredPhoneLink, PushRegistration)
 
         var registration: PushRegistration {
             switch self {
@@ -121,7 +121,7 @@ struct PushRun: Sendable {
             state.change { $0.nonces[reserve.registration.token.text] = nonce }
         case (.wake(let routing, let tunnel, let payload, let seconds), .link(let record, _)):
             // The number serves to decline over a connection, which does not exist here.
-            let wake = ContactWake(number: 0, routing: routing, tunnel: tunnel, payload: payload, seconds: seconds)
+            let wake = ContactWakeUp(number: 0, routing: routing, tunnel: tunnel, payload: payload, seconds: seconds)
             _ = await service.handler.handle(wake, for: record.id)
         case (.proof, .link), (.wake, .reserve): ignore("it does not belong to this subscription")
         }
@@ -217,7 +217,7 @@ struct PushRun: Sendable {
     }
 
     /// Returns the forgotten links whose subscriptions have not ended.
-    private func forgotten() throws(CommandFailure) -> [(record: PhoneLinkRecord, push: PushRegistration)] {
+    private func forgotten() throws(CommandFailure) -> [(record: StoredPhoneLink, push: PushRegistration)] {
         try service.store.contents().revocations.compactMap { record in
             guard let push = record.push, record.revocation?.isConfirmed == false else { return nil }
             return (record, push)

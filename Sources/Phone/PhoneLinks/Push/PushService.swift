@@ -47,7 +47,7 @@ package struct PushService: Sendable {
     let idleTime: Duration
     let sealingLimit: Duration
     let clock: WallClock
-    let destination: @Sendable (TunnelDomain) throws -> LinkListener.Destination
+    let destination: @Sendable (TunnelDomain) throws -> LinkListeners.Destination
     let report: @Sendable (Event) -> Void
 
     /// Creates a service.
@@ -74,7 +74,7 @@ package struct PushService: Sendable {
         idleTime: Duration = Self.idleTime,
         sealingLimit: Duration = Self.sealingLimit,
         clock: WallClock = .realtime,
-        destination: @escaping @Sendable (TunnelDomain) throws -> LinkListener.Destination,
+        destination: @escaping @Sendable (TunnelDomain) throws -> LinkListeners.Destination,
         report: @escaping @Sendable (Event) -> Void
     ) {
         (self.store, self.handler, self.domain, self.distributor) = (store, handler, domain, distributor)

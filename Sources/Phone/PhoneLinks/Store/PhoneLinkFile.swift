@@ -17,7 +17,7 @@ enum PhoneLinkFile {
     static let maximumSize = NonceRing.capacity * 16 + 1024 + PushReserve.maximumSize
 
     /// Returns the contents of the file of a record, which the caller wipes.
-    static func encode(_ record: PhoneLinkRecord) -> [UInt8] {
+    static func encode(_ record: StoredPhoneLink) -> [UInt8] {
         var map: CBORMap = [
             0: .integer(version),
             1: .bytes(record.id.bytes),
@@ -43,7 +43,7 @@ enum PhoneLinkFile {
     }
 
     /// Returns the record in a file; `nil` if the file is damaged or of a later version.
-    static func decode(_ bytes: [UInt8]) -> PhoneLinkRecord? {
+    static func decode(_ bytes: [UInt8]) -> StoredPhoneLink? {
         guard bytes.count > hashLength, bytes.count <= maximumSize else { return nil }
         var body = Array(bytes.dropLast(hashLength))
         defer { SecretBytes.wipe(&body) }
@@ -56,12 +56,12 @@ enum PhoneLinkFile {
         return again == bytes ? record : nil
     }
 
-    private static func record(_ map: CBORMap) -> PhoneLinkRecord? {
+    private static func record(_ map: CBORMap) -> StoredPhoneLink? {
         guard map[0]?.integer == version,
             let id = map[1]?.bytes.flatMap({ LinkID(bytes: $0) }),
             let contactKey = map[3]?.bytes.flatMap({ ContactKey(bytes: $0) }),
             let domain = map[4]?.integer.flatMap({ UInt16(exactly: $0) }).flatMap({ TunnelDomain(id: $0) }),
-            let label = map[5]?.text, PhoneLinkRecord.isLabel(label),
+            let label = map[5]?.text, StoredPhoneLink.isLabel(label),
             case .unsigned(let created)? = map[6],
             let state = map[2] == nil ? revocation(map) : activity(map)
         else { return nil }
@@ -70,7 +70,7 @@ enum PhoneLinkFile {
             guard let read = stored.map.flatMap({ PushRegistration(stored: $0) }) else { return nil }
             push = read
         }
-        return PhoneLinkRecord(
+        return StoredPhoneLink(
             id: id,
             contactKey: contactKey,
             domain: domain,
@@ -81,13 +81,13 @@ enum PhoneLinkFile {
         )
     }
 
-    private static func activity(_ map: CBORMap) -> PhoneLinkRecord.State? {
+    private static func activity(_ map: CBORMap) -> StoredPhoneLink.State? {
         guard let secret = map[2]?.bytes.flatMap({ LinkSecret(bytes: $0) }),
             let nonces = map[8]?.bytes.flatMap({ NonceRing(bytes: $0) }),
-            let times = map[9]?.array, times.count <= PhoneLinkRecord.maximumDeclines,
+            let times = map[9]?.array, times.count <= StoredPhoneLink.maximumDeclines,
             let isMuted = map[10]?.boolean
         else { return nil }
-        var activity = PhoneLinkRecord.Activity(secret: secret)
+        var activity = StoredPhoneLink.Activity(secret: secret)
         (activity.nonces, activity.isMuted) = (nonces, isMuted)
         for time in times {
             guard case .unsigned(let time) = time else { return nil }
@@ -101,8 +101,8 @@ enum PhoneLinkFile {
         return .active(activity)
     }
 
-    private static func revocation(_ map: CBORMap) -> PhoneLinkRecord.State? {
+    private static func revocation(_ map: CBORMap) -> StoredPhoneLink.State? {
         guard case .unsigned(let time)? = map[11], let isConfirmed = map[12]?.boolean else { return nil }
-        return .forgotten(PhoneLinkRecord.Revocation(time: time, isConfirmed: isConfirmed))
+        return .forgotten(StoredPhoneLink.Revocation(time: time, isConfirmed: isConfirmed))
     }
 }

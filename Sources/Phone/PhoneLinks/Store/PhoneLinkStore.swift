@@ -70,9 +70,9 @@ package struct PhoneLinkStore: Sendable {
     /// All links that can be read.
     package struct Contents: Sendable {
         /// The active links, oldest first.
-        package var links: [PhoneLinkRecord] = []
+        package var links: [StoredPhoneLink] = []
         /// The revocations of forgotten links, oldest first.
-        package var revocations: [PhoneLinkRecord] = []
+        package var revocations: [StoredPhoneLink] = []
         /// A sentence for each damaged file, which is ignored.
         package var damaged: [String] = []
     }
@@ -98,7 +98,7 @@ package struct PhoneLinkStore: Sendable {
     /// Returns a link or revocation; `nil` if there is none.
     ///
     /// - Throws: ``CommandFailure`` if its file is damaged or cannot be read.
-    package func record(_ id: LinkID) throws(CommandFailure) -> PhoneLinkRecord? { try read(Self.name(id)) }
+    package func record(_ id: LinkID) throws(CommandFailure) -> StoredPhoneLink? { try read(Self.name(id)) }
 
     /// Checks that there is room for one more link.
     ///
@@ -115,7 +115,7 @@ package struct PhoneLinkStore: Sendable {
     /// Adds a link, and takes its push subscription from the reserve.
     ///
     /// - Throws: ``CommandFailure``, also if another link has taken the subscription.
-    package func add(_ record: PhoneLinkRecord) throws(CommandFailure) {
+    package func add(_ record: StoredPhoneLink) throws(CommandFailure) {
         try folder.whileLocked { () throws(CommandFailure) in
             try checkRoom()
             guard let push = record.push else { return try write(record) }
@@ -165,7 +165,7 @@ package struct PhoneLinkStore: Sendable {
     /// - Throws: ``CommandFailure``, also from `body`.
     func change<Result>(
         _ id: LinkID,
-        _ body: (inout PhoneLinkRecord) throws(CommandFailure) -> Result
+        _ body: (inout StoredPhoneLink) throws(CommandFailure) -> Result
     ) throws(CommandFailure) -> Result? {
         try folder.whileLocked { () throws(CommandFailure) in
             guard var record = try read(Self.name(id)) else { return nil }
@@ -194,7 +194,7 @@ package struct PhoneLinkStore: Sendable {
     /// - Throws: ``CommandFailure``.
     package func forget(_ id: LinkID, at time: UInt64) throws(CommandFailure) {
         _ = try change(id) { record in
-            if record.activity != nil { record.state = .forgotten(PhoneLinkRecord.Revocation(time: time)) }
+            if record.activity != nil { record.state = .forgotten(StoredPhoneLink.Revocation(time: time)) }
         }
         // Outside of the lock, which `discard` takes. Meanwhile a revocation may be confirmed, but never becomes a link.
         try dropOldRevocations(at: time)
@@ -227,7 +227,7 @@ package struct PhoneLinkStore: Sendable {
         }
     }
 
-    private func read(_ name: String) throws(CommandFailure) -> PhoneLinkRecord? {
+    private func read(_ name: String) throws(CommandFailure) -> StoredPhoneLink? {
         guard var bytes = try folder.read(name, atMost: PhoneLinkFile.maximumSize) else { return nil }
         defer { SecretBytes.wipe(&bytes) }
         guard let record = PhoneLinkFile.decode(bytes), Self.name(record.id) == name else {
@@ -236,7 +236,7 @@ package struct PhoneLinkStore: Sendable {
         return record
     }
 
-    private func write(_ record: PhoneLinkRecord) throws(CommandFailure) {
+    private func write(_ record: StoredPhoneLink) throws(CommandFailure) {
         var bytes = PhoneLinkFile.encode(record)
         defer { SecretBytes.wipe(&bytes) }
         try folder.replace(Self.name(record.id), with: bytes)

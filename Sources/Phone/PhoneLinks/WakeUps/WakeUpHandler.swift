@@ -92,7 +92,7 @@ package actor WakeUpHandler {
     /// Handles a wake-up that was received for a link, until its ceremony has ended.
     ///
     /// - Returns: The response to the relay.
-    package func handle(_ wake: ContactWake, for id: LinkID) async -> WakeUpResponse {
+    package func handle(_ wake: ContactWakeUp, for id: LinkID) async -> WakeUpResponse {
         if let known = tunnels.first(where: { $0.id == wake.tunnel }) { return await Self.value(of: known.response) }
         guard let (request, label) = admit(wake, for: id) else { return .none }
         let state = AwaitableState<WakeUpResponse?>(nil)
@@ -113,7 +113,7 @@ package actor WakeUpHandler {
     }
 
     /// Returns a verified wake-up whose nonce was stored; `nil` for any other.
-    private func admit(_ wake: ContactWake, for id: LinkID) -> (VerifiedWakeUp, label: String)? {
+    private func admit(_ wake: ContactWakeUp, for id: LinkID) -> (VerifiedWakeUp, label: String)? {
         do throws(CommandFailure) {
             guard let record = try store.record(id), let link = record.link else {
                 report(.ignored(label: nil, reason: "the link was removed"))

@@ -17,7 +17,7 @@ struct VaultKeyRing: Sendable {
     /// IDs of keys that are not in the ring but replaced a key in it, and of keys that may have replaced those.
     ///
     /// They may belong to a device that rekeyed at the same time as this one.
-    private(set) var successors: Set<KeyID> = []
+    private(set) var successors: Set<VaultKeyID> = []
     /// Warnings about ignored files.
     private(set) var warnings: [VaultWarning] = []
 
@@ -35,14 +35,15 @@ struct VaultKeyRing: Sendable {
     init(_ key: SymmetricKey, in vault: Directory, identity: VaultIdentity) throws(VaultError) {
         keys = [key]
         var links = try readLinks(in: vault, identity: identity)
-        var known: Set<KeyID> = [KeyID(of: key, identity: identity)]
+        var known: Set<VaultKeyID> = [VaultKeyID(of: key, identity: identity)]
         var reached = 0
         while reached < keys.count {
-            let holder = KeyID(of: keys[reached], identity: identity)
+            let holder = VaultKeyID(of: keys[reached], identity: identity)
             for link in links
             where link.new == holder && !known.contains(link.old) && keys.count < Self.maximumKeys {
                 // A forged link yields no key, or one with another ID.
-                guard let old = link.open(with: keys[reached]), KeyID(of: old, identity: identity) == link.old else {
+                guard let old = link.open(with: keys[reached]), VaultKeyID(of: old, identity: identity) == link.old
+                else {
                     warnAboutForged(link)
                     continue
                 }
@@ -53,7 +54,7 @@ struct VaultKeyRing: Sendable {
         }
         links.removeAll { known.contains($0.new) }
         for link in links {
-            guard let index = keys.firstIndex(where: { KeyID(of: $0, identity: identity) == link.old }) else {
+            guard let index = keys.firstIndex(where: { VaultKeyID(of: $0, identity: identity) == link.old }) else {
                 continue
             }
             guard link.isAuthentic(under: keys[index]) else {
@@ -85,7 +86,7 @@ struct VaultKeyRing: Sendable {
 
     private mutating func readLinks(in vault: Directory, identity: VaultIdentity) throws(VaultError) -> [KeyLink] {
         let name = VaultDirectory.keysName
-        let own = Hex.encode(KeyID(of: newest, identity: identity).bytes)
+        let own = Hex.encode(VaultKeyID(of: newest, identity: identity).bytes)
         let length = KeyLink.length
         let files = try vault.files(in: name, limit: Self.maximumFiles, length: length, &warnings) {
             $0.contains(own)

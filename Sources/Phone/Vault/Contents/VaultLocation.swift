@@ -10,7 +10,7 @@ package struct VaultLocation: Sendable {
     /// Absolute path of this program's directory under `$XDG_STATE_HOME`.
     package let stateDirectory: String
     /// The TPM of this device, which is used only by a vault whose slot it protects.
-    package let tpm: TPMDevice
+    package let tpm: TPMAddress
 
     /// Clock for lockouts and timestamps; tests replace it.
     var clock = WallClock.realtime
@@ -18,7 +18,7 @@ package struct VaultLocation: Sendable {
     var scrypt = Scrypt.standard
 
     /// Creates a location; relative paths start at the current directory.
-    package init(directory: String, stateDirectory: String, tpm: TPMDevice = .standard) {
+    package init(directory: String, stateDirectory: String, tpm: TPMAddress = .standard) {
         self.directory = AbsolutePath.normalize(directory)
         self.stateDirectory = AbsolutePath.normalize(stateDirectory)
         self.tpm = tpm

@@ -26,7 +26,7 @@ struct BackupFile {
     }
 
     let identity: VaultIdentity
-    let keyID: KeyID
+    let keyID: VaultKeyID
     let slots: [PortableSlot]
     private let header: [UInt8]
     private let sealed: ArraySlice<UInt8>
@@ -61,7 +61,8 @@ struct BackupFile {
         key: SymmetricKey,
         identity: VaultIdentity
     ) throws -> [UInt8] {
-        var header = magic + identity.associatedData + KeyID(of: key, identity: identity).bytes + [UInt8(slots.count)]
+        var header =
+            magic + identity.associatedData + VaultKeyID(of: key, identity: identity).bytes + [UInt8(slots.count)]
         for slot in slots { header += slot.bytes }
         var plaintext: [UInt8] = []
         for entry in entries {

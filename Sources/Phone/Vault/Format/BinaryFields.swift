@@ -51,7 +51,7 @@ struct BinaryFieldReader {
     }
 
     /// Takes a key ID (16 bytes).
-    mutating func takeKeyID() -> KeyID? { take(KeyID.length).flatMap(KeyID.init(bytes:)) }
+    mutating func takeKeyID() -> VaultKeyID? { take(VaultKeyID.length).flatMap(VaultKeyID.init(bytes:)) }
 
     /// Takes a device ID (8 bytes).
     mutating func takeDeviceID() -> DeviceID? { take(DeviceID.length).flatMap(DeviceID.init(bytes:)) }

@@ -6,7 +6,7 @@ internal import HybridPrimitives
 /// ID of a vault key: the first 16 bytes of HKDF(vault key, salt = vault ID, info = `key id v1`).
 ///
 /// It distinguishes keys without revealing anything about them.
-struct KeyID: FixedLengthBytes, Hashable, Sendable {
+struct VaultKeyID: FixedLengthBytes, Hashable, Sendable {
     /// Length in bytes.
     static let length = 16
     private static let label = Array("key id v1".utf8)
@@ -41,17 +41,17 @@ struct KeyLink: Equatable {
 
     let identity: VaultIdentity
     /// ID of the new key.
-    let new: KeyID
+    let new: VaultKeyID
     /// ID of the old key.
-    let old: KeyID
+    let old: VaultKeyID
     private let sealed: [UInt8]
     private let mac: [UInt8]
 
     /// Creates the link from an old key to the new one.
     init(from old: SymmetricKey, to new: SymmetricKey, identity: VaultIdentity) throws {
         self.identity = identity
-        self.new = KeyID(of: new, identity: identity)
-        self.old = KeyID(of: old, identity: identity)
+        self.new = VaultKeyID(of: new, identity: identity)
+        self.old = VaultKeyID(of: old, identity: identity)
         let header = Self.header(identity, self.new, self.old)
         let wrapping = Sealing.derive(new, identity: identity, info: Self.wrapLabel)
         sealed = try old.withUnsafeBytes { try Sealing.seal($0, key: wrapping, associatedData: header) }
@@ -100,7 +100,7 @@ struct KeyLink: Equatable {
         )
     }
 
-    private static func header(_ identity: VaultIdentity, _ new: KeyID, _ old: KeyID) -> [UInt8] {
+    private static func header(_ identity: VaultIdentity, _ new: VaultKeyID, _ old: VaultKeyID) -> [UInt8] {
         magic + identity.associatedData + new.bytes + old.bytes
     }
 }

@@ -30,7 +30,7 @@ struct PortableSlot: Equatable, Sendable {
     /// Slot ID: 16 random bytes.
     let id: [UInt8]
     /// ID of the wrapped vault key.
-    let keyID: KeyID
+    let keyID: VaultKeyID
     let scrypt: Scrypt
     private let salt: [UInt8]
     private let wrapped: [UInt8]
@@ -54,7 +54,7 @@ struct PortableSlot: Equatable, Sendable {
         kind = secret.kind
         self.identity = identity
         self.id = id
-        keyID = KeyID(of: vaultKey, identity: identity)
+        keyID = VaultKeyID(of: vaultKey, identity: identity)
         self.scrypt = scrypt
         self.salt = salt
         let header = Self.header(kind, identity, id, keyID, scrypt, salt)
@@ -99,7 +99,7 @@ struct PortableSlot: Equatable, Sendable {
         let wrapping = try Self.wrappingKey(secret, identity, scrypt, salt)
         let header = Self.header(kind, identity, id, keyID, scrypt, salt)
         let key = try? Sealing.open(wrapped, key: wrapping, associatedData: header) { SymmetricKey(data: $0) }
-        guard let key, isAuthentic(under: key), KeyID(of: key, identity: identity) == keyID else { return nil }
+        guard let key, isAuthentic(under: key), VaultKeyID(of: key, identity: identity) == keyID else { return nil }
         return key
     }
 
@@ -116,7 +116,7 @@ struct PortableSlot: Equatable, Sendable {
         _ kind: Kind,
         _ identity: VaultIdentity,
         _ id: [UInt8],
-        _ keyID: KeyID,
+        _ keyID: VaultKeyID,
         _ scrypt: Scrypt,
         _ salt: [UInt8]
     ) -> [UInt8] {

@@ -39,7 +39,7 @@ struct TPMSlot: Equatable {
         identity: VaultIdentity,
         device: Device,
         scrypt: Scrypt,
-        tpm: TPMDevice
+        tpm: TPMAddress
     ) throws(VaultError) {
         header = DeviceSlotHeader(identity: identity, device: device.id, scrypt: scrypt)
         let stretched = try header.stretch(pin)
@@ -93,7 +93,7 @@ struct TPMSlot: Equatable {
     /// - Returns: The vault key; `nil` if the PIN is wrong, which the TPM has counted.
     /// - Throws: ``VaultError/tpm(_:)`` or ``VaultError/outOfMemory`` if the PIN was not tried, or
     ///   ``VaultError/damaged(_:)``.
-    func unwrapKey(pin: PIN, device: Device, tpm: TPMDevice) throws(VaultError) -> SymmetricKey? {
+    func unwrapKey(pin: PIN, device: Device, tpm: TPMAddress) throws(VaultError) -> SymmetricKey? {
         let stretched = try header.stretch(pin)
         let opening = Self.authorization(stretched, header.identity).withUnsafeBytes { authorization in
             Result { () throws(TPMError) in try tpm.unseal(sealed, authorization: authorization) }

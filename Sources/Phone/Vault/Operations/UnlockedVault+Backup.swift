@@ -11,10 +11,10 @@ extension UnlockedVault {
     /// - Returns: The fingerprint of the key, which the user compares when restoring the backup.
     /// - Throws: ``VaultError``; ``VaultError/noPortableSlot`` if the vault has neither.
     @discardableResult
-    package func backUp(to path: String) async throws(VaultError) -> KeyFingerprint {
+    package func backUp(to path: String) async throws(VaultError) -> VaultKeyFingerprint {
         let fingerprint = try await perform { key, files throws(VaultError) in
             try files.backUp(to: path, key: key)
-            return KeyFingerprint(of: KeyID(of: key, identity: files.identity), identity: files.identity)
+            return VaultKeyFingerprint(of: VaultKeyID(of: key, identity: files.identity), identity: files.identity)
         }
         setBackedUp(true)
         return fingerprint
@@ -89,7 +89,7 @@ extension VaultFiles {
         var entries: [BackupFile.Entry] = []
         var rest = limit
         // Links of the current key come first if there are too many files.
-        let own = Hex.encode(KeyID(of: key, identity: identity).bytes)
+        let own = Hex.encode(VaultKeyID(of: key, identity: identity).bytes)
         func collect(
             _ directory: Directory,
             _ path: String,
@@ -155,7 +155,7 @@ extension VaultFiles {
         let difference = try difference(merging: entries, ring)
         guard expected == nil || expected == difference else { throw .changedMeanwhile }
         // Slots of a replaced key are not restored: the rekey was meant to revoke their secrets.
-        let current = backup.file.keyID == KeyID(of: ring.newest, identity: identity)
+        let current = backup.file.keyID == VaultKeyID(of: ring.newest, identity: identity)
         let slots = "\(VaultDirectory.slotsName)/"
         let wanted = current ? entries : entries.filter { !$0.path.hasPrefix(slots) }
         let added = try VaultBackup.addFiles(wanted, to: directory, strict: false)

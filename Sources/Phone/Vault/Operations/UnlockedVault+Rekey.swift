@@ -20,14 +20,14 @@ extension UnlockedVault {
         pin: PIN,
         passphrase: Passphrase?,
         recoveryCode: RecoveryCode?
-    ) async throws(VaultError) -> KeyFingerprint {
+    ) async throws(VaultError) -> VaultKeyFingerprint {
         if let passphrase, !passphrase.isStrongEnough { throw .passphraseTooWeak(bits: passphrase.strength) }
         let secrets = [passphrase.map(PortableSecret.passphrase), recoveryCode.map(PortableSecret.recoveryCode)]
         let new = try await perform { key, files throws(VaultError) in
             try files.rekey(key: key, pin: pin, secrets: secrets.compactMap(\.self))
         }
         replaceKey(new)
-        return KeyFingerprint(of: KeyID(of: new, identity: files.identity), identity: files.identity)
+        return VaultKeyFingerprint(of: VaultKeyID(of: new, identity: files.identity), identity: files.identity)
     }
 }
 
@@ -124,7 +124,7 @@ extension VaultFiles {
     /// Undoes steps 1 and 2.
     private func undoUncommittedRekey(_ new: SymmetricKey) throws(VaultError) {
         let slots = try PortableSlots(in: directory, identity: identity)
-        let name = KeyID(of: new, identity: identity)
+        let name = VaultKeyID(of: new, identity: identity)
         try slots.delete(slots.all.filter { $0.keyID == name }, in: directory)
         try state.forgetPendingKey()
     }
@@ -141,7 +141,7 @@ extension VaultFiles {
         try remove(records.files.filter { $0.isOutdated && $0.isTrusted })
         let slots = try PortableSlots(in: directory, identity: identity)
         // Those of a device that rekeyed at the same time may be the only way to its passkeys.
-        let kept = ring.successors.union([KeyID(of: ring.newest, identity: identity)])
+        let kept = ring.successors.union([VaultKeyID(of: ring.newest, identity: identity)])
         try slots.delete(slots.all.filter { !kept.contains($0.keyID) }, in: directory)
     }
 

@@ -30,7 +30,7 @@ extension UnlockedVault {
         try await perform { key, files throws(VaultError) in
             let ring = try files.checkKeyIsCurrent(key)
             let (directory, identity) = (files.directory, files.identity)
-            try files.state.checkIsNew(secret, allowing: KeyID(of: key, identity: identity))
+            try files.state.checkIsNew(secret, allowing: VaultKeyID(of: key, identity: identity))
             let before = try PortableSlots(in: directory, identity: identity)
             // Slots of a device that rekeyed at the same time may be the only way to its passkeys.
             let own = before.all.filter { !ring.successors.contains($0.keyID) }

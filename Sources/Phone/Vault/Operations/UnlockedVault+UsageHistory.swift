@@ -7,7 +7,7 @@ internal import HybridPrimitives
 
 extension UnlockedVault {
     /// Adds a served request durably to this device's usage history.
-    package func record(_ request: ServedRequest) async throws(StoreFailure) {
+    package func record(_ request: UsageEntry) async throws(StoreFailure) {
         try await performForStore(orThrow: StoreFailure.notWritten) { key, files throws(VaultError) in
             try files.append(request, key: key)
         }
@@ -35,7 +35,7 @@ extension PasskeyUse.Operation {
 
 extension PasskeyUse.Outcome {
     /// Converts the outcome of a served request.
-    init(_ outcome: ServedRequest.Outcome) {
+    init(_ outcome: UsageEntry.Outcome) {
         self =
             switch outcome {
             case .done: .done
@@ -68,7 +68,7 @@ extension VaultFiles {
     }
 
     /// Adds a served request durably to this device's history.
-    func append(_ request: ServedRequest, key: SymmetricKey) throws(VaultError) {
+    func append(_ request: UsageEntry, key: SymmetricKey) throws(VaultError) {
         let relyingParty = request.operation.relyingParty
         let use = PasskeyUse(
             time: location.clock.now(),

@@ -29,7 +29,7 @@ extension Vault {
         at location: VaultLocation,
         secret: PortableSecret,
         pin: PIN,
-        comparedAs compared: KeyFingerprint? = nil,
+        comparedAs compared: VaultKeyFingerprint? = nil,
         resettingRollbackState: Bool = false
     ) async throws(VaultError) -> Vault {
         guard pin.isLongEnough else { throw .pinTooShort }

@@ -62,7 +62,7 @@ package struct VaultBackup: Sendable {
         to location: VaultLocation,
         secret: PortableSecret,
         pin: PIN,
-        comparedAs compared: KeyFingerprint? = nil,
+        comparedAs compared: VaultKeyFingerprint? = nil,
         resettingRollbackState: Bool = false
     ) async throws(VaultError) -> Vault {
         guard pin.isLongEnough else { throw .pinTooShort }
@@ -149,7 +149,7 @@ package struct VaultBackup: Sendable {
 
     /// Returns the files in the backup of a vault whose keys are known; one of the older keys may have sealed it.
     func entries(_ ring: VaultKeyRing) throws(VaultError) -> [BackupFile.Entry] {
-        let key = ring.keys.first { KeyID(of: $0, identity: file.identity) == file.keyID }
+        let key = ring.keys.first { VaultKeyID(of: $0, identity: file.identity) == file.keyID }
         guard let key else { throw .rekeyedElsewhere }
         return try entries(key)
     }

@@ -22,7 +22,7 @@ package struct VaultStatus: Equatable, Sendable {
     /// Protection of the PIN on this device; `nil` if the vault has no PIN here.
     package let pinProtection: PINProtection?
     /// Fingerprint of the vault key; `nil` if it was replaced elsewhere, or the vault has not been opened here yet.
-    package let keyFingerprint: KeyFingerprint?
+    package let keyFingerprint: VaultKeyFingerprint?
     /// True if another device replaced the vault key, and this device does not have the new one.
     package let isRekeyedElsewhere: Bool
     /// Number of consecutive wrong PINs.
@@ -71,7 +71,7 @@ extension Vault {
             recoveryCodes: slots.all.count { $0.kind == .recoveryCode },
             records: records?.count ?? 0,
             pinProtection: state?.protection,
-            keyFingerprint: current.map { KeyFingerprint(of: $0, identity: identity) },
+            keyFingerprint: current.map { VaultKeyFingerprint(of: $0, identity: identity) },
             isRekeyedElsewhere: isReplaced,
             wrongPINs: Int(attempts.wrong),
             waitSeconds: Int(attempts.remaining(now: location.clock.now())),

@@ -21,7 +21,7 @@ enum DeviceSlot {
     ///
     /// - Returns: The vault key; `nil` if the PIN is wrong.
     /// - Throws: ``VaultError`` if the PIN could not be tried.
-    func unwrapKey(pin: PIN, device: Device, tpm: TPMDevice) throws(VaultError) -> SymmetricKey? {
+    func unwrapKey(pin: PIN, device: Device, tpm: TPMAddress) throws(VaultError) -> SymmetricKey? {
         switch self {
         case .pin(let slot): try slot.unwrapKey(pin: pin, device: device)
         case .tpm(let slot): try slot.unwrapKey(pin: pin, device: device, tpm: tpm)

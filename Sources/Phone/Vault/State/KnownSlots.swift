@@ -15,14 +15,14 @@ struct KnownSlots: Equatable {
     /// Limit of the slots, and of the replaced keys.
     static let maximumCount = 64
     /// Limit of the length, in bytes.
-    static let maximumLength = 27 + maximumCount * (KeyID.length + PortableSlot.length) + 32
+    static let maximumLength = 27 + maximumCount * (VaultKeyID.length + PortableSlot.length) + 32
 
     private static let magic = Array("HYBKNOWN".utf8)
 
     /// ID of the vault key that this device follows.
-    private(set) var current: KeyID
+    private(set) var current: VaultKeyID
     /// Keys that this device followed until they were replaced, the latest last.
-    private(set) var replaced: [KeyID] = []
+    private(set) var replaced: [VaultKeyID] = []
     /// Slots of the keys that this device has followed: first those that were created or opened with their secret here.
     private(set) var slots: [PortableSlot] = []
 
@@ -30,7 +30,7 @@ struct KnownSlots: Equatable {
     var isReplaced: Bool { replaced.contains(current) }
 
     /// Creates a file without slots.
-    init(current: KeyID) { self.current = current }
+    init(current: VaultKeyID) { self.current = current }
 
     /// Reads the file; `nil` for any other length, checksum or content.
     init?(bytes: [UInt8]) {
@@ -62,20 +62,20 @@ struct KnownSlots: Equatable {
     ///   - key: ID of the key.
     ///   - older: IDs of the keys that it replaced. A thief of the key could add any number, so only those that this
     ///     device has followed are recorded.
-    mutating func follow(_ key: KeyID, replacing older: [KeyID]) {
+    mutating func follow(_ key: VaultKeyID, replacing older: [VaultKeyID]) {
         let followed = Set(slots.map(\.keyID)).union([current])
         for old in older where followed.contains(old) { insertReplaced(old) }
         current = key
     }
 
     /// Records that a key was replaced.
-    mutating func insertReplaced(_ key: KeyID) {
+    mutating func insertReplaced(_ key: VaultKeyID) {
         guard !replaced.contains(key) else { return }
         replaced = (replaced + [key]).suffix(Self.maximumCount)
     }
 
     /// Forgets that a key was replaced.
-    mutating func removeReplaced(_ key: KeyID) { replaced.removeAll { $0 == key } }
+    mutating func removeReplaced(_ key: VaultKeyID) { replaced.removeAll { $0 == key } }
 
     /// Adds slots.
     ///
@@ -111,7 +111,7 @@ extension LocalState {
         slots: [PortableSlot],
         isRestoring: Bool = false
     ) throws(VaultError) {
-        let keys = ring.keys.map { KeyID(of: $0, identity: identity) }
+        let keys = ring.keys.map { VaultKeyID(of: $0, identity: identity) }
         let before = try knownSlots()
         var known = before ?? KnownSlots(current: keys[0])
         known.follow(keys[0], replacing: Array(keys.dropFirst()))
@@ -125,7 +125,7 @@ extension LocalState {
 
     /// Records that another device replaced a vault key that this device follows.
     func rememberReplacement(of key: SymmetricKey) throws(VaultError) {
-        let replaced = KeyID(of: key, identity: identity)
+        let replaced = VaultKeyID(of: key, identity: identity)
         var known = try knownSlots() ?? KnownSlots(current: replaced)
         guard known.current == replaced else { return }
         known.insertReplaced(replaced)
@@ -134,7 +134,9 @@ extension LocalState {
 
     /// Throws ``VaultError/rekeyedElsewhere`` if this device knows that a key was replaced.
     func checkIsNotReplaced(_ key: SymmetricKey) throws(VaultError) {
-        guard let known = try knownSlots(), known.replaced.contains(KeyID(of: key, identity: identity)) else { return }
+        guard let known = try knownSlots(), known.replaced.contains(VaultKeyID(of: key, identity: identity)) else {
+            return
+        }
         throw .rekeyedElsewhere
     }
 
@@ -142,7 +144,7 @@ extension LocalState {
     ///
     /// - Parameter allowed: ID of the key whose secrets may be used again, or `nil` for none.
     /// - Throws: ``VaultError/passphraseUsedBefore``.
-    func checkIsNew(_ secret: PortableSecret, allowing allowed: KeyID? = nil) throws(VaultError) {
+    func checkIsNew(_ secret: PortableSecret, allowing allowed: VaultKeyID? = nil) throws(VaultError) {
         // A recovery code is random, hence new.
         guard secret.kind == .passphrase, let known = try knownSlots() else { return }
         if try known.slots.filter({ $0.keyID != allowed }).isOpened(by: secret) { throw .passphraseUsedBefore }
@@ -162,13 +164,13 @@ extension LocalState {
     static func checkIsKnown(
         _ key: SymmetricKey,
         openedWith secret: PortableSecret,
-        comparedAs compared: KeyFingerprint?,
+        comparedAs compared: VaultKeyFingerprint?,
         isRestoring: Bool,
         at location: VaultLocation,
         identity: VaultIdentity
     ) throws(VaultError) {
         let state = try LocalState(existingIn: location.stateDirectory, identity: identity)
-        let id = KeyID(of: key, identity: identity)
+        let id = VaultKeyID(of: key, identity: identity)
         if let state {
             if let known = try? state.knownSlots() {
                 if known.current == id, !known.isReplaced { return }
@@ -180,7 +182,7 @@ extension LocalState {
                 return
             }
         }
-        let fingerprint = KeyFingerprint(of: id, identity: identity)
+        let fingerprint = VaultKeyFingerprint(of: id, identity: identity)
         guard compared == fingerprint else {
             throw .keyNotCompared(fingerprint, isReplacement: state?.hasSeenRevisions ?? false)
         }

@@ -148,15 +148,15 @@ struct LocalState: Sendable {
     }
 
     /// True if a rekey has begun but not finished.
-    var isRekeying: Bool { directory.contains(PendingKey.fileName) }
+    var isRekeying: Bool { directory.contains(PendingVaultKey.fileName) }
 
     /// Returns the old and the new key of a rekey in progress; `nil` if there is none.
     func pendingKey(
         _ ring: VaultKeyRing
     ) throws(VaultError) -> (old: SymmetricKey, new: SymmetricKey, isCommitted: Bool)? {
         guard isRekeying else { return nil }
-        return try read(PendingKey.fileName, limit: PendingKey.length) {
-            PendingKey.read($0, ring: ring, identity: identity)
+        return try read(PendingVaultKey.fileName, limit: PendingVaultKey.length) {
+            PendingVaultKey.read($0, ring: ring, identity: identity)
         }
     }
 
@@ -164,14 +164,14 @@ struct LocalState: Sendable {
     ///
     /// Once it is committed, the next key becomes the current one.
     func write(next new: SymmetricKey, under old: SymmetricKey, isCommitted: Bool) throws(VaultError) {
-        let bytes = try? PendingKey.bytes(new, under: old, isCommitted: isCommitted, identity: identity)
-        try write(PendingKey.fileName, sealed: bytes)
+        let bytes = try? PendingVaultKey.bytes(new, under: old, isCommitted: isCommitted, identity: identity)
+        try write(PendingVaultKey.fileName, sealed: bytes)
     }
 
     /// Removes the pending key of a rekey that is finished or was undone.
     func forgetPendingKey() throws(VaultError) {
-        try accessing(file(PendingKey.fileName)) { () throws(FileError) in
-            try directory.remove([PendingKey.fileName])
+        try accessing(file(PendingVaultKey.fileName)) { () throws(FileError) in
+            try directory.remove([PendingVaultKey.fileName])
         }
     }
 

@@ -123,7 +123,7 @@ package struct FingerprintSensor: Sendable {
         _ signals: AsyncStream<Signal>,
         _ report: @Sendable (Event) -> Bool
     ) async throws(FingerprintFailure) {
-        var verification = Verification()
+        var verification = FingerVerification()
         try await call("VerifyStart", [.string("any")], cancellable: false)
         guard report(.waiting) else { throw .cancelled }
         for await signal in signals {

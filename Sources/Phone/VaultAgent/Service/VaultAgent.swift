@@ -58,7 +58,7 @@ package final class VaultAgent: Sendable {
     ///   - socket: The listening socket, which stays open.
     ///   - ready: Called when connections are accepted.
     /// - Throws: ``CommandFailure`` if the process has no descriptors left.
-    package func run(on socket: AgentSocket, ready: @Sendable () -> Void) async throws {
+    package func run(on socket: ServiceSocket, ready: @Sendable () -> Void) async throws {
         guard let stopper = Waker() else { throw CommandFailure("no file descriptors left", status: .unavailable) }
         let (accepted, continuation) = AsyncStream.makeStream(of: CInt.self)
         let isStarted = DedicatedThread.start { [self] in

@@ -5,7 +5,7 @@ public struct AgentKey: Hashable, Sendable {
     /// The key.
     public let publicKey: SSHPublicKey
     /// The name of the key.
-    public let comment: KeyComment
+    public let comment: SSHKeyComment
     /// True if messages may be signed through a forwarded agent.
     public var allowsForwardedMessages: Bool
     /// The permitted logins; `nil` if all are.
@@ -20,7 +20,7 @@ public struct AgentKey: Hashable, Sendable {
     ///   - destinations: The permitted logins; `nil` to permit all. A key with destinations signs no messages.
     public init(
         _ publicKey: SSHPublicKey,
-        comment: KeyComment,
+        comment: SSHKeyComment,
         allowsForwardedMessages: Bool = false,
         destinations: [PermittedDestination]? = nil
     ) {

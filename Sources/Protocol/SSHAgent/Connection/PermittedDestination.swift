@@ -9,11 +9,11 @@ public struct PermittedDestination: Hashable, Sendable, CustomStringConvertible 
     public static let maximumUserLength = 64
 
     /// The host to which the agent is forwarded; `nil` for this computer.
-    public let origin: Fingerprint?
+    public let origin: SSHFingerprint?
     /// The permitted user on the host; `nil` for all.
     public let user: SSHUserName?
     /// The host to log in to.
-    public let host: Fingerprint
+    public let host: SSHFingerprint
 
     /// Creates a permitted destination.
     ///
@@ -21,7 +21,7 @@ public struct PermittedDestination: Hashable, Sendable, CustomStringConvertible 
     ///   - origin: The host to which the agent is forwarded; `nil` for this computer.
     ///   - user: The permitted user on the host; `nil` for all.
     ///   - host: The host to log in to.
-    public init(from origin: Fingerprint? = nil, as user: SSHUserName? = nil, to host: Fingerprint) {
+    public init(from origin: SSHFingerprint? = nil, as user: SSHUserName? = nil, to host: SSHFingerprint) {
         self.origin = origin
         self.user = user
         self.host = host
@@ -33,8 +33,8 @@ public struct PermittedDestination: Hashable, Sendable, CustomStringConvertible 
     ///   characters of `.+-_$@\`.
     /// - Returns: `nil` for any other text.
     public init?(_ text: String) {
-        guard let parts = Parts(text), let host = Fingerprint(parts.host) else { return nil }
-        let origin = parts.origin.flatMap(Fingerprint.init)
+        guard let parts = Parts(text), let host = SSHFingerprint(parts.host) else { return nil }
+        let origin = parts.origin.flatMap(SSHFingerprint.init)
         let user = parts.user.flatMap(SSHUserName.init(shortName:))
         guard (origin == nil) == (parts.origin == nil), (user == nil) == (parts.user == nil) else { return nil }
         self.init(from: origin, as: user, to: host)
@@ -66,7 +66,7 @@ public struct PermittedDestination: Hashable, Sendable, CustomStringConvertible 
         }
     }
 
-    func permits(from origin: Fingerprint?, to host: Fingerprint, user: SSHUserName?) -> Bool {
+    func permits(from origin: SSHFingerprint?, to host: SSHFingerprint, user: SSHUserName?) -> Bool {
         guard origin == self.origin, host == self.host else { return false }
         guard let permitted = self.user, let user else { return true }
         return permitted == user

@@ -5,13 +5,13 @@ public struct SessionBinding: Hashable, Sendable {
     /// The server's key.
     public let hostKey: HostKey
     /// The session.
-    public let sessionID: SessionID
+    public let sessionID: SSHSessionID
     /// True if the agent is forwarded to the server, false if the session authenticates the user.
     public let isForwarded: Bool
 }
 
 /// The identifier of an SSH session: the hash of its first key exchange (RFC 4253 §7.2), 20 to 64 bytes.
-public struct SessionID: Hashable, Sendable {
+public struct SSHSessionID: Hashable, Sendable {
     /// The bytes.
     public let bytes: [UInt8]
 
@@ -33,7 +33,7 @@ struct SessionBindRequest: Sendable {
     init(parsing contents: ArraySlice<UInt8>) throws(SSHFormatError) {
         var reader = SSHReader(contents)
         let hostKey = try HostKey(parsing: try reader.string())
-        let sessionID = try SessionID(bytes: try reader.string())
+        let sessionID = try SSHSessionID(bytes: try reader.string())
         signature = Array(try reader.string())
         binding = SessionBinding(hostKey: hostKey, sessionID: sessionID, isForwarded: try reader.boolean())
         try reader.finish()

@@ -11,7 +11,7 @@ extension HostKey {
     ///   - sessionID: The signed session identifier.
     /// - Returns: True if the signature is valid.
     /// - Throws: ``SSHFormatError`` if it is malformed or has another key's algorithm.
-    func isValid(_ signature: [UInt8], for sessionID: SessionID) throws(SSHFormatError) -> Bool {
+    func isValid(_ signature: [UInt8], for sessionID: SSHSessionID) throws(SSHFormatError) -> Bool {
         var reader = SSHReader(signature)
         let algorithm = String(decoding: try reader.string(), as: UTF8.self)
         let value = try reader.string()

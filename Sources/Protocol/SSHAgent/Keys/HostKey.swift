@@ -11,7 +11,7 @@ public struct HostKey: Hashable, Sendable {
     /// The encoding as received, with the certificate if there is one.
     public let encoded: [UInt8]
     /// The fingerprint of the key, without the certificate, as `ssh` shows it.
-    public let fingerprint: Fingerprint
+    public let fingerprint: SSHFingerprint
     /// True if the encoding is a certificate.
     public let isCertificate: Bool
     let material: Material
@@ -33,7 +33,7 @@ public struct HostKey: Hashable, Sendable {
         if type.isCertificate { try Self.checkCertificate(&reader) }
         try reader.finish()
         isCertificate = type.isCertificate
-        fingerprint = Fingerprint(ofKey: Self.encode(material))
+        fingerprint = SSHFingerprint(ofKey: Self.encode(material))
     }
 
     private static func material(of type: HostKeyType, _ reader: inout SSHReader) throws(SSHFormatError) -> Material {

@@ -4,7 +4,7 @@ internal import Crypto
 internal import HybridPrimitives
 
 /// The SHA-256 fingerprint of a public key.
-public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
+public struct SSHFingerprint: Hashable, Sendable, CustomStringConvertible {
     /// `SHA256:` and the hash in base64 without padding, as OpenSSH prints it.
     public let description: String
 
@@ -25,7 +25,7 @@ public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// The comment of a key, which is its name for the user.
-public struct KeyComment: Hashable, Sendable, CustomStringConvertible {
+public struct SSHKeyComment: Hashable, Sendable, CustomStringConvertible {
     /// Maximum length in UTF-8 bytes.
     public static let maximumLength = 255
 

@@ -48,10 +48,10 @@ public struct SSHPublicKey: Hashable, Sendable {
     }
 
     /// The fingerprint that `ssh-keygen -l` prints.
-    public var fingerprint: Fingerprint { Fingerprint(ofKey: encoded) }
+    public var fingerprint: SSHFingerprint { SSHFingerprint(ofKey: encoded) }
 
     /// Returns the line of this key for `authorized_keys` and `.pub` files, without a line end.
-    public func authorizedKeysLine(comment: KeyComment?) -> String {
+    public func authorizedKeysLine(comment: SSHKeyComment?) -> String {
         let line = "\(Self.algorithm) \(String(decoding: Base64.encode(encoded), as: UTF8.self))"
         return comment.map { "\(line) \($0)" } ?? line
     }

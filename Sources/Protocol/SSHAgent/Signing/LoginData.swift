@@ -6,7 +6,7 @@
 /// boolean true ‖ string algorithm ‖ string key. The method `publickey-hostbound-v00@openssh.com` adds the host key.
 public struct LoginData: Hashable, Sendable {
     /// The session in which the user logs in.
-    public let sessionID: SessionID
+    public let sessionID: SSHSessionID
     /// The user name on the server.
     public let user: SSHUserName
     /// The key that is to sign.
@@ -39,14 +39,14 @@ public struct LoginData: Hashable, Sendable {
     private struct Fields {
         static let userAuthenticationRequest: UInt8 = 50
 
-        let sessionID: SessionID
+        let sessionID: SSHSessionID
         let user, service, method, algorithm, key, rest: ArraySlice<UInt8>
 
         init(_ bytes: [UInt8]) throws(SignedDataError) {
             var reader = SSHReader(bytes)
             let type: UInt8
             do throws(SSHFormatError) {
-                sessionID = try SessionID(bytes: try reader.string())
+                sessionID = try SSHSessionID(bytes: try reader.string())
                 type = try reader.byte()
             } catch {
                 throw .unrecognized

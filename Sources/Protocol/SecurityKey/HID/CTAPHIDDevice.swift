@@ -26,7 +26,7 @@ public struct CTAPHIDDevice: Sendable {
     /// Maximum number of seconds that a lock lasts.
     public static let maximumLockSeconds: UInt8 = 10
 
-    private let version: DeviceVersion
+    private let version: CTAPHIDDeviceVersion
     private let supportsWink: Bool
     private var channels: [Channel] = []
     private var lastChannel: UInt32 = 0
@@ -38,7 +38,7 @@ public struct CTAPHIDDevice: Sendable {
     /// - Parameters:
     ///   - version: The version that clients see.
     ///   - supportsWink: True if the program handles ``CTAPHIDAction/wink``.
-    public init(version: DeviceVersion, supportsWink: Bool) {
+    public init(version: CTAPHIDDeviceVersion, supportsWink: Bool) {
         self.version = version
         self.supportsWink = supportsWink
     }
@@ -281,7 +281,7 @@ public struct TransactionID: Hashable, Sendable {
 }
 
 /// The version of a device, as in the response to INIT.
-public struct DeviceVersion: Hashable, Sendable {
+public struct CTAPHIDDeviceVersion: Hashable, Sendable {
     /// The first part.
     public let major: UInt8
     /// The second part.

@@ -10,7 +10,7 @@ struct ProbeListener: Sendable {
 }
 
 /// A wake-up that a phone has received.
-struct ProbeWake: Sendable {
+struct ProbeWakeUp: Sendable {
     let number: UInt32
     /// The path with which the phone joins the client.
     let path: TunnelPath
@@ -83,12 +83,12 @@ extension CheckRun {
     }
 
     /// Waits for a phone's wake-up.
-    func wake(of listener: ProbeListener) async throws(ProbeError) -> ProbeWake {
+    func wake(of listener: ProbeListener) async throws(ProbeError) -> ProbeWakeUp {
         let message = try await listenMessage(from: listener.socket)
         guard case .wake(let number, let routing, let tunnel, let payload, _) = message else {
             throw .malformed("the phone received another message instead of the wake-up")
         }
-        return ProbeWake(number: number, path: .connect(routing, tunnel), payload: payload)
+        return ProbeWakeUp(number: number, path: .connect(routing, tunnel), payload: payload)
     }
 
     /// Returns a client's request for a phone.

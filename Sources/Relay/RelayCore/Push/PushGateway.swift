@@ -44,7 +44,7 @@ public final class PushGateway: Sendable {
     private let keys: PushKeys
     private let subject: String
     private let host: String
-    private let transport: any PushTransport
+    private let transport: any PushClient
     private let clock: WallClock
     private let state: Locked<State>
     private let metrics = PushMetrics()
@@ -56,12 +56,12 @@ public final class PushGateway: Sendable {
     ///   - subject: `mailto:` or `https:` URL at which operators of push servers reach the relay's operator.
     ///   - host: The relay's contact host, for which alone its contact IDs are valid.
     ///   - transport: The client for push servers.
-    public convenience init(keys: PushKeys, subject: String, host: String, transport: any PushTransport) {
+    public convenience init(keys: PushKeys, subject: String, host: String, transport: any PushClient) {
         self.init(keys: keys, subject: subject, host: host, transport: transport, clock: .realtime)
     }
 
     /// Creates a gateway with its own clock.
-    init(keys: PushKeys, subject: String, host: String, transport: any PushTransport, clock: WallClock) {
+    init(keys: PushKeys, subject: String, host: String, transport: any PushClient, clock: WallClock) {
         (self.keys, self.subject, self.host) = (keys, subject, host)
         (self.transport, self.clock) = (transport, clock)
         state = Locked(State(limits: RelayLimits()))
@@ -77,7 +77,9 @@ public final class PushGateway: Sendable {
 
     /// Returns the reason why a subscription can get no contact ID; `nil` if it can, once the phone has proven it.
     func objection(to subscription: PushSubscription) -> UnsealedReason? {
-        guard subscription.endpoint.utf8.count <= PushContactKeys.maximumEndpointLength else { return .endpointTooLong }
+        guard subscription.endpoint.utf8.count <= PushContactIDKeys.maximumEndpointLength else {
+            return .endpointTooLong
+        }
         return transport.origin(of: subscription.endpoint) == nil ? .endpointNotAllowed : nil
     }
 
@@ -180,8 +182,8 @@ extension PushGateway.State {
         let outcome: PushOutcome
     }
 
-    private static func rate(_ limits: RelayLimits) -> Rate {
-        Rate(perMinute: limits.pushesPerMinuteAndHost, burst: max(1, limits.pushesPerMinuteAndHost / 6))
+    private static func rate(_ limits: RelayLimits) -> EventRate {
+        EventRate(perMinute: limits.pushesPerMinuteAndHost, burst: max(1, limits.pushesPerMinuteAndHost / 6))
     }
 
     /// Counts a message and returns its number, or returns the reason for refusing it.

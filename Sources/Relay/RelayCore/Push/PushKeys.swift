@@ -18,7 +18,7 @@ public struct PushKeys: Sendable, SecretMaterial {
     public static let maximumFileLength = 64 << 10
 
     let vapid: VAPIDKey
-    let contacts: PushContactKeys
+    let contacts: PushContactIDKeys
 
     /// A reason why a file is rejected, worded to follow the file's name.
     public struct ParseError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -37,7 +37,7 @@ public struct PushKeys: Sendable, SecretMaterial {
             let words = line.split { [0x20, 0x09, 0x0D].contains($0) }.map { String(decoding: $0, as: UTF8.self) }
             guard let name = words.first, !name.hasPrefix("#") else { continue }
             guard words.count > 1, var key = Base64URL.decode(words[words.count - 1], maximumLength: 32),
-                key.count == PushContactKeys.keyLength
+                key.count == PushContactIDKeys.keyLength
             else { throw Self.malformed(index) }
             defer { SecretBytes.wipe(&key) }
             switch (name, words.count) {
@@ -51,7 +51,7 @@ public struct PushKeys: Sendable, SecretMaterial {
             }
         }
         guard let vapid else { throw ParseError(description: "has no vapid key; \(Self.remedy)") }
-        guard let contacts = PushContactKeys(keys) else {
+        guard let contacts = PushContactIDKeys(keys) else {
             throw ParseError(description: "has no contact key, or a number twice; \(Self.remedy)")
         }
         (self.vapid, self.contacts) = (vapid, contacts)

@@ -69,11 +69,11 @@ public struct ContactListener: Sendable {
     /// A relay repeats a wake-up that is still pending to each new connection of the contact ID.
     ///
     /// - Throws: ``TunnelError``, `CancellationError`.
-    public func next() async throws -> ContactWake {
+    public func next() async throws -> ContactWakeUp {
         guard case .wake(let number, let routing, let tunnel, let payload, let seconds) = try await receive() else {
             throw Self.unexpected
         }
-        return ContactWake(number: number, routing: routing, tunnel: tunnel, payload: payload, seconds: seconds)
+        return ContactWakeUp(number: number, routing: routing, tunnel: tunnel, payload: payload, seconds: seconds)
     }
 
     /// Declines a wake-up; the relay closes the client's connection.
@@ -109,7 +109,7 @@ public struct ContactListener: Sendable {
 }
 
 /// A client's wish to reach the phone.
-public struct ContactWake: Hashable, Sendable {
+public struct ContactWakeUp: Hashable, Sendable {
     /// Number of the wake-up on this relay.
     public let number: UInt32
     /// Routing ID of the tunnel in which the client waits.

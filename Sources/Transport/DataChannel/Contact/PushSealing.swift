@@ -4,7 +4,7 @@ public import HybridCaBLE
 public import HybridPrimitives
 
 /// A contact ID in which a relay has encrypted a push subscription.
-public struct SealedContact: Sendable, SecretMaterial {
+public struct PushContactID: Sendable, SecretMaterial {
     /// The contact ID; at most 300 bytes.
     public let contactID: ContactID
     /// The time at which the relay ceases to accept it, in seconds since 1970.
@@ -73,13 +73,13 @@ extension ContactListener {
     public func seal(
         _ subscription: PushSubscription,
         proof: @escaping @Sendable () async throws -> PushNonce
-    ) async throws -> SealedContact {
+    ) async throws -> PushContactID {
         try await send(.seal(subscription))
-        return try await withThrowingTaskGroup(of: SealedContact?.self) { group in
+        return try await withThrowingTaskGroup(of: PushContactID?.self) { group in
             group.addTask {
                 try await answer { message in
                     guard case .sealed(let contact, let expiry) = message else { return nil }
-                    return SealedContact(contactID: contact, expiry: UInt64(clamping: expiry))
+                    return PushContactID(contactID: contact, expiry: UInt64(clamping: expiry))
                 }
             }
             group.addTask {

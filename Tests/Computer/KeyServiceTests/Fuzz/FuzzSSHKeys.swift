@@ -21,9 +21,9 @@ func fuzzSSHKeys(_ input: [UInt8]) throws -> Bool {
 }
 
 private func keyList(_ bytes: [UInt8]) throws -> Bool {
-    guard let keys = try? KeyList.keys(in: bytes) else { return false }
-    try invariant(keys.count <= KeyList.maximumCount, "a list is bounded")
-    try invariant((try? KeyList.keys(in: Array(KeyList.text(keys).utf8))) == keys, "a list survives its text")
+    guard let keys = try? SSHKeyList.keys(in: bytes) else { return false }
+    try invariant(keys.count <= SSHKeyList.maximumCount, "a list is bounded")
+    try invariant((try? SSHKeyList.keys(in: Array(SSHKeyList.text(keys).utf8))) == keys, "a list survives its text")
     return !keys.isEmpty
 }
 

@@ -9,7 +9,7 @@ import TestSupport
 
 /// Any bytes as requests to the page: without token or cookie there is no page, and no response discloses either.
 func fuzzPageRequest(_ input: [UInt8]) throws -> Bool {
-    let keys = try [token, cookie].map { try present(PageKey(hexadecimal: $0), "32 digits are a key") }
+    let keys = try [token, cookie].map { try present(PageToken(hexadecimal: $0), "32 digits are a key") }
     var responder = PageResponder(port: 4711, token: keys[0], cookie: keys[1], maximumStreams: 4)
     let text = String(decoding: input, as: UTF8.self)
     var isAdmitted = false

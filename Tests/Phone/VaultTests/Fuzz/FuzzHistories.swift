@@ -131,7 +131,7 @@ private func sealedBackup(_ choices: inout Choices) throws -> Bool {
     var flips = Choices(choices.bytes(3))
     let plaintext = choices.remaining()
     let (key, identity) = (FuzzedVault.key, FuzzedVault.identity)
-    let keyID = KeyID(of: key, identity: identity)
+    let keyID = VaultKeyID(of: key, identity: identity)
     var header = Array("HYBBACKP".utf8) + identity.associatedData + keyID.bytes + [UInt8(count)]
     for number in 0..<count {
         var slot = Array("HYBVSLOT".utf8) + [0, 1, 2] + identity.id + [0]

@@ -62,7 +62,7 @@ private func link(_ bytes: [UInt8]) throws -> Bool {
     try invariant(VaultPath("keys/\(link.fileName)") != nil, "it has a valid file name")
     // Forged without the keys, or a seed.
     if link.open(with: FuzzedVault.key) != nil {
-        try invariant(link.new == KeyID(of: FuzzedVault.key, identity: link.identity), "a link names its key")
+        try invariant(link.new == VaultKeyID(of: FuzzedVault.key, identity: link.identity), "a link names its key")
     }
     return true
 }
@@ -73,9 +73,9 @@ func fuzzVaultPending(_ input: [UInt8]) throws -> Bool {
     guard choices.flag() else {
         let bytes = choices.remaining()
         let ring = VaultKeyRing(FuzzedVault.old)
-        guard let read = PendingKey.read(bytes, ring: ring, identity: FuzzedVault.identity) else { return false }
+        guard let read = PendingVaultKey.read(bytes, ring: ring, identity: FuzzedVault.identity) else { return false }
         try invariant(
-            bytes.count == PendingKey.length && read.old == FuzzedVault.old,
+            bytes.count == PendingVaultKey.length && read.old == FuzzedVault.old,
             "a pending key is under a key of the ring"
         )
         return true
@@ -83,20 +83,20 @@ func fuzzVaultPending(_ input: [UInt8]) throws -> Bool {
     let isCommitted = choices.flag()
     let (old, new) = (SymmetricKey(data: key(&choices)), SymmetricKey(data: key(&choices)))
     let identity = FuzzedVault.identity
-    let made = try PendingKey.bytes(new, under: old, isCommitted: isCommitted, identity: identity)
+    let made = try PendingVaultKey.bytes(new, under: old, isCommitted: isCommitted, identity: identity)
     let read = try present(
-        PendingKey.read(made, ring: VaultKeyRing(old), identity: identity),
+        PendingVaultKey.read(made, ring: VaultKeyRing(old), identity: identity),
         "a pending key reads back"
     )
     try invariant(read == (old, new, isCommitted), "it is read completely")
     let damaged = FuzzedVault.damaged(made, &choices)
     try invariant(
-        PendingKey.read(damaged, ring: VaultKeyRing(old), identity: identity) == nil,
+        PendingVaultKey.read(damaged, ring: VaultKeyRing(old), identity: identity) == nil,
         "every bit of it counts"
     )
     let other = VaultIdentity(id: identity.id, isTest: true)
     try invariant(
-        PendingKey.read(made, ring: VaultKeyRing(old), identity: other) == nil,
+        PendingVaultKey.read(made, ring: VaultKeyRing(old), identity: other) == nil,
         "a pending key belongs to one vault"
     )
     return true

@@ -66,8 +66,8 @@ private func written(_ content: SignedData.Content, _ key: SSHPublicKey) -> [UIn
 private func hostKey(_ bytes: [UInt8]) throws -> Bool {
     guard let key = try? HostKey(parsing: bytes) else { return false }
     try invariant(key.encoded == bytes, "a host key keeps its encoding")
-    try invariant(Fingerprint(key.fingerprint.description) == key.fingerprint, "a fingerprint can be read")
-    let sessionID = try SessionID(bytes: [UInt8](repeating: 7, count: 32))
+    try invariant(SSHFingerprint(key.fingerprint.description) == key.fingerprint, "a fingerprint can be read")
+    let sessionID = try SSHSessionID(bytes: [UInt8](repeating: 7, count: 32))
     let isValid = (try? key.isValid(bytes, for: sessionID)) ?? false
     try invariant(!isValid, "a key is no signature")
     return true

@@ -18,7 +18,7 @@ enum FuzzedKey {
     }
 
     static func agentKey(_ options: UInt8) throws -> AgentKey {
-        let comment = try present(KeyComment("phone"), "the comment is valid")
+        let comment = try present(SSHKeyComment("phone"), "the comment is valid")
         return AgentKey(try key(), comment: comment, allowsForwardedMessages: options & 1 == 1)
     }
 }

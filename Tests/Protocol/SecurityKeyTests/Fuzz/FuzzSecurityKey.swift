@@ -100,7 +100,7 @@ private func conversation(_ bytes: [UInt8]) throws -> Bool {
 enum SampleKey {
     static func make(memory: CredentialMemory = CredentialMemory()) throws -> SecurityKey {
         SecurityKey(
-            version: DeviceVersion(major: 1, minor: 0, build: 0),
+            version: CTAPHIDDeviceVersion(major: 1, minor: 0, build: 0),
             memory: memory,
             installationKey: try installationKey(),
             random: { [UInt8](repeating: 0xAB, count: $0) }

@@ -73,7 +73,7 @@ struct ObservedKey {
         return try check(key.windowEnded(id, by: end, at: now))
     }
 
-    mutating func endPhone(with result: PhoneResult) throws -> [ReferenceMessage] {
+    mutating func endPhone(with result: PhoneCeremonyOutcome) throws -> [ReferenceMessage] {
         guard let id = window?.id else { return [] }
         return try check(key.phoneEnded(id, with: result, at: now))
     }

@@ -226,7 +226,7 @@ struct PendingRequestTests {
 
     @Test("the device reports the end of a request that is cancelled or reset", arguments: [0x11, 0x06] as [UInt8])
     func ended(command: UInt8) throws {
-        var device = CTAPHIDDevice(version: DeviceVersion(major: 1, minor: 0, build: 0), supportsWink: false)
+        var device = CTAPHIDDevice(version: CTAPHIDDeviceVersion(major: 1, minor: 0, build: 0), supportsWink: false)
         var actions: [CTAPHIDAction] = []
         let payload = [UInt8](repeating: 0, count: command == 0x06 ? 8 : 0)
         for message in [

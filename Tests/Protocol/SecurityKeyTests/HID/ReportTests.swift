@@ -22,7 +22,7 @@ struct ReportTests {
         let nonce: [UInt8] = [0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88]
         let request = try #require(HIDReport(bytes: Self.padded([0xFF, 0xFF, 0xFF, 0xFF, 0x86, 0, 8] + nonce)))
         for (supportsWink, capabilities) in [(false, 0x0C), (true, 0x0D)] as [(Bool, UInt8)] {
-            let version = DeviceVersion(major: 5, minor: 4, build: 3)
+            let version = CTAPHIDDeviceVersion(major: 5, minor: 4, build: 3)
             var device = CTAPHIDDevice(version: version, supportsWink: supportsWink)
             let header: [UInt8] = [0xFF, 0xFF, 0xFF, 0xFF, 0x86, 0, 17]
             let answer = header + nonce + [0, 0, 0, 1, 2, 5, 4, 3, capabilities]

@@ -33,7 +33,7 @@ private struct TableWorld {
     private var records = 0
     private var closed: [Int: Int] = [:]
     /// All keys in the order of opening.
-    private var keys: [TunnelKey] = []
+    private var keys: [TunnelIdentity] = []
 
     mutating func step(_ choices: inout Choices) throws {
         switch choices.number(below: 8) {
@@ -69,17 +69,17 @@ private struct TableWorld {
     }
 
     /// Returns an assigned key, or an unknown one.
-    private func key(_ choices: inout Choices) -> TunnelKey? {
+    private func key(_ choices: inout Choices) -> TunnelIdentity? {
         let number = choices.number(below: keys.count + 1)
         guard number < keys.count else {
             return TunnelID(bytes: [UInt8](repeating: 9, count: 16)).map {
-                TunnelKey(routing: RoutingID(node: Self.node, check: choices.byte()), tunnel: $0)
+                TunnelIdentity(routing: RoutingID(node: Self.node, check: choices.byte()), tunnel: $0)
             }
         }
         let key = keys[number]
         switch choices.number(below: 8) {
-        case 0: return TunnelKey(routing: RoutingID(node: Self.node, check: choices.byte()), tunnel: key.tunnel)
-        case 1: return TunnelKey(routing: RoutingID(node: 0, check: key.routing.bytes[2]), tunnel: key.tunnel)
+        case 0: return TunnelIdentity(routing: RoutingID(node: Self.node, check: choices.byte()), tunnel: key.tunnel)
+        case 1: return TunnelIdentity(routing: RoutingID(node: 0, check: key.routing.bytes[2]), tunnel: key.tunnel)
         default: return key
         }
     }
@@ -109,12 +109,12 @@ private struct TableWorld {
         try invariant(phone == reference.join(key, by: client, now: now), "both tables join the same ends")
     }
 
-    private mutating func recordData(_ key: TunnelKey) {
+    private mutating func recordData(_ key: TunnelIdentity) {
         table.recordData(key, now: now)
         reference.recordData(key, now: now)
     }
 
-    private mutating func end(_ key: TunnelKey, _ choices: inout Choices) throws {
+    private mutating func end(_ key: TunnelIdentity, _ choices: inout Choices) throws {
         let side: TunnelSide = choices.flag() ? .phone : .client
         let ends: [TunnelEndReason] = [
             .closed(by: side, code: .normal), .closed(by: side, code: nil), .violated(by: side, .text), .exhausted,
@@ -136,7 +136,7 @@ private struct TableWorld {
         try leave(key, side, bytes: choices.number(below: 256))
     }
 
-    private mutating func leave(_ key: TunnelKey, _ side: TunnelSide, bytes: Int) throws {
+    private mutating func leave(_ key: TunnelIdentity, _ side: TunnelSide, bytes: Int) throws {
         let left = table.leave(key, side, bytes: bytes, now: now)
         let expected = reference.leave(key, side, bytes: bytes, now: now)
         try take(left.closeInstructions, expected.closeInstructions)

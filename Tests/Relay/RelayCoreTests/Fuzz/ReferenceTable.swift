@@ -14,7 +14,7 @@ struct ReferenceTable {
     }
 
     struct Tunnel {
-        let key: TunnelKey
+        let key: TunnelIdentity
         let opened: NIODeadline
         var phone: Int?
         var client: Int?
@@ -37,7 +37,7 @@ struct ReferenceTable {
         self.node = node
     }
 
-    func holds(_ key: TunnelKey, _ side: TunnelSide) -> Bool {
+    func holds(_ key: TunnelIdentity, _ side: TunnelSide) -> Bool {
         tunnels.contains { $0.key == key && (side == .phone ? $0.phone : $0.client) != nil }
     }
 
@@ -46,11 +46,11 @@ struct ReferenceTable {
         by phone: Int,
         check: UInt8,
         now: NIODeadline
-    ) -> (key: TunnelKey, closeInstructions: CloseCodes)? {
+    ) -> (key: TunnelIdentity, closeInstructions: CloseCodes)? {
         guard tunnels.count < limits.tunnels else { return nil }
         var free = check
-        while index(TunnelKey(routing: RoutingID(node: node, check: free), tunnel: tunnel)) != nil { free &+= 1 }
-        let key = TunnelKey(routing: RoutingID(node: node, check: free), tunnel: tunnel)
+        while index(TunnelIdentity(routing: RoutingID(node: node, check: free), tunnel: tunnel)) != nil { free &+= 1 }
+        let key = TunnelIdentity(routing: RoutingID(node: node, check: free), tunnel: tunnel)
         let waiting = tunnels.filter { $0.key.tunnel == tunnel && $0.phase == .waiting }
         var closeInstructions: CloseCodes = [:]
         if waiting.count == limits.waitingPerTunnelID { closeInstructions = end(waiting[0].key, .superseded) }
@@ -58,7 +58,7 @@ struct ReferenceTable {
         return (key, closeInstructions)
     }
 
-    mutating func join(_ key: TunnelKey, by client: Int, now: NIODeadline) -> Int? {
+    mutating func join(_ key: TunnelIdentity, by client: Int, now: NIODeadline) -> Int? {
         guard let index = index(key), tunnels[index].phase == .waiting else { return nil }
         tunnels[index].client = client
         tunnels[index].phase = .paired(lastData: now)
@@ -67,12 +67,12 @@ struct ReferenceTable {
         return tunnels[index].phone
     }
 
-    mutating func recordData(_ key: TunnelKey, now: NIODeadline) {
+    mutating func recordData(_ key: TunnelIdentity, now: NIODeadline) {
         guard let index = index(key), case .paired = tunnels[index].phase else { return }
         tunnels[index].phase = .paired(lastData: now)
     }
 
-    mutating func end(_ key: TunnelKey, _ reason: TunnelEndReason) -> CloseCodes {
+    mutating func end(_ key: TunnelIdentity, _ reason: TunnelEndReason) -> CloseCodes {
         guard let index = index(key) else { return [:] }
         if case .closing = tunnels[index].phase { return [:] }
         tunnels[index].phase = .closing(reason)
@@ -83,11 +83,11 @@ struct ReferenceTable {
     }
 
     mutating func leave(
-        _ key: TunnelKey,
+        _ key: TunnelIdentity,
         _ side: TunnelSide,
         bytes: Int,
         now: NIODeadline
-    ) -> (closeInstructions: CloseCodes, record: TunnelRecord?) {
+    ) -> (closeInstructions: CloseCodes, record: TunnelSummary?) {
         guard let index = index(key) else { return ([:], nil) }
         if side == .phone { tunnels[index].phone = nil } else { tunnels[index].client = nil }
         tunnels[index].bytes += bytes
@@ -98,7 +98,7 @@ struct ReferenceTable {
             return (closeInstructions, nil)
         }
         tunnels.remove(at: index)
-        let record = TunnelRecord(
+        let record = TunnelSummary(
             reason: reason,
             wasPaired: tunnel.wasPaired,
             lifetime: now - tunnel.opened,
@@ -130,5 +130,5 @@ struct ReferenceTable {
         return tunnel.opened + limits.waiting
     }
 
-    private func index(_ key: TunnelKey) -> Int? { tunnels.firstIndex { $0.key == key } }
+    private func index(_ key: TunnelIdentity) -> Int? { tunnels.firstIndex { $0.key == key } }
 }

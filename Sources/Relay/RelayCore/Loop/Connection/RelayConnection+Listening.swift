@@ -120,7 +120,7 @@ final class ListeningPhone: WebSocketEnd {
     /// Number of such requests so far.
     var pushContactCount = 0
 
-    init(_ contact: ContactID, _ challenge: ListenChallenge, _ limits: SharedLimits, now: NIODeadline) {
+    init(_ contact: ContactID, _ challenge: ListenChallenge, _ limits: LimitsReference, now: NIODeadline) {
         phase = .challenged(contact, challenge)
         super.init(maximumMessage: ListenMessage.maximumLength, pongs: limits.value.pongsPerSecond, now: now)
     }

@@ -72,7 +72,7 @@ extension RelayConnection {
     }
 
     /// Sends a client's wake-up to the phone's push server, whose answer decides about the client.
-    func push(_ request: UpgradeRequest, in key: TunnelKey, to subscription: PushSubscription) {
+    func push(_ request: UpgradeRequest, in key: TunnelIdentity, to subscription: PushSubscription) {
         guard let gateway = loop.context.push, let payload = request.payload, case .contact(let contact) = request.path
         else { return }
         let registry = loop.context.registry

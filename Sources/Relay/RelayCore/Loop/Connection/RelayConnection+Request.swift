@@ -100,7 +100,7 @@ extension RelayConnection {
         case .elsewhere(let destination):
             // The end was found on this event loop's second attempt, too, so it is another one than before.
             guard !hasMoved else { throw .unknownTunnel }
-            role = .moving(ConnectionMove(to: destination, request))
+            role = .moving(ConnectionHandOver(to: destination, request))
         }
     }
 
@@ -131,7 +131,7 @@ extension RelayConnection {
 }
 
 /// The move of an end to the event loop of the other one, after its request has been admitted and before it joins.
-final class ConnectionMove {
+final class ConnectionHandOver {
     let destination: LoopMailbox
     let request: UpgradeRequest
 
@@ -141,7 +141,7 @@ final class ConnectionMove {
 }
 
 /// A connection on its way to another event loop.
-struct ConnectionTransfer: @unchecked Sendable {
+struct ConnectionInTransit: @unchecked Sendable {
     // SAFETY of @unchecked: the sender has removed the connection from its event loop and its epoll instance, and does
     // not use it after posting the message. No other connection refers to it, because it has no tunnel yet. The mailbox's
     // lock orders the accesses of the two threads.

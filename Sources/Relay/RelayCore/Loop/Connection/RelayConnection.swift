@@ -32,7 +32,7 @@ final class RelayConnection {
         /// A peer whose TLS handshake or request head is incomplete.
         case head(RequestHeadReader)
         /// An end on its way to the event loop of the end that it joins.
-        case moving(ConnectionMove)
+        case moving(ConnectionHandOver)
         /// A client whose request for a phone is held: it has no response, and its socket is not read.
         case contacting(ContactRequestState)
         /// One end of a tunnel.
@@ -53,7 +53,7 @@ final class RelayConnection {
     private(set) var loop: Reactor
     /// The ID in the event loop's table, while the connection is in it.
     var id: ConnectionID?
-    let sharedLimits: SharedLimits
+    let sharedLimits: LimitsReference
     /// The counted connection; `nil` before a PROXY header, and after the connection has closed.
     var admitted: AdmittedConnection?
     var role: Role

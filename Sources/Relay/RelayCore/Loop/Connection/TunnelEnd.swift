@@ -4,7 +4,7 @@ internal import NIOCore
 
 /// One end of a tunnel: its identity, the other end, and the data that has passed.
 final class TunnelEnd: WebSocketEnd {
-    let key: TunnelKey
+    let key: TunnelIdentity
     // The order of the properties leaves no gaps: there are many ends.
     let side: TunnelSide
     /// True if a client has asked for a signal that the phone has joined, and has not got it.
@@ -18,7 +18,7 @@ final class TunnelEnd: WebSocketEnd {
     private var receivedCost = 0
 
     /// Creates an end that waits for the other one.
-    init(_ key: TunnelKey, _ side: TunnelSide, _ limits: SharedLimits, now: NIODeadline) {
+    init(_ key: TunnelIdentity, _ side: TunnelSide, _ limits: LimitsReference, now: NIODeadline) {
         (self.key, self.side) = (key, side)
         super.init(maximumMessage: limits.value.messageBytes, pongs: limits.value.pongsPerSecond, now: now)
     }
@@ -68,7 +68,7 @@ final class TunnelEnd: WebSocketEnd {
     /// Returns the tunnel's key if it carried data since the last call.
     ///
     /// Only the phone reports it.
-    func takeActivity() -> TunnelKey? {
+    func takeActivity() -> TunnelIdentity? {
         guard hasCarriedData, side == .phone else { return nil }
         hasCarriedData = false
         return key
@@ -93,7 +93,7 @@ final class TunnelEnd: WebSocketEnd {
     }
 
     /// Returns the number of bytes that have not reached the other end, and the number at which this end is not read.
-    func undeliveredBytes(_ limits: SharedLimits) -> (count: Int, limit: Int) {
+    func undeliveredBytes(_ limits: LimitsReference) -> (count: Int, limit: Int) {
         guard let other else { return (earlyFrames.count, limits.value.earlyBytes) }
         return (other.socket.pendingOutput, Self.pauseThreshold)
     }

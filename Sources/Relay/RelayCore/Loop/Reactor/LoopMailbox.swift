@@ -14,11 +14,11 @@ enum LoopMessage: Sendable {
     /// Accept no further connections, and resume the caller.
     case removeSockets(CheckedContinuation<Void, Never>)
     /// Continue a connection that another event loop has handed over.
-    case receive(ConnectionTransfer)
+    case receive(ConnectionInTransit)
     /// Close the connection that is one end of a tunnel, or refuse its request if that is held.
     case closeTunnel(ConnectionID, CloseCode?, UpgradeRefusal?)
     /// Give a connection an order of the contact table.
-    case contact(ConnectionID, ContactOrder)
+    case contact(ConnectionID, ContactInstruction)
     /// Give a phone's connection the result of the message for the contact ID that it requested.
     case proofPushed(ConnectionID, number: Int, PushOutcome)
     /// Close the phones that listen and refuse the requests that are held.

@@ -314,7 +314,7 @@ final class Reactor {
         }
     }
 
-    private func carryOut(_ order: ContactOrder, on connection: RelayConnection) {
+    private func carryOut(_ order: ContactInstruction, on connection: RelayConnection) {
         switch order {
         case .accept: connection.acceptContact()
         case .wake(let wakeUp): connection.deliver(wakeUp)
@@ -332,7 +332,7 @@ final class Reactor {
         guard case .moving(let move) = connection.role else { return }
         _ = hybrid_epoll_control(mailbox.epoll, EPOLL_CTL_DEL, connection.socket.descriptor, 0, 0)
         remove(connection)
-        let isPosted = move.destination.post(.receive(ConnectionTransfer(connection)))
+        let isPosted = move.destination.post(.receive(ConnectionInTransit(connection)))
         if !isPosted { connection.close() }
     }
 
@@ -353,7 +353,7 @@ final class Reactor {
     func sweep(now: NIODeadline) {
         self.now = now
         mailbox.recordSweep(at: now)
-        var active: [TunnelKey] = []
+        var active: [TunnelIdentity] = []
         // A check may close any connection, so each is looked up again.
         var slot = 0
         while slot < entries.count {

@@ -18,7 +18,7 @@ final class RelayContext: Sendable {
     let contactHost: String?
     /// The way to phones with a push subscription; `nil` if it is not offered.
     let push: PushGateway?
-    private let currentTransport: Locked<RelayTransport>
+    private let currentTransport: Locked<SocketSecurity>
     private let acceptWarnings = Locked(AcceptWarnings())
 
     init(configuration: RelayConfiguration, logger: Logger) {
@@ -41,10 +41,10 @@ final class RelayContext: Sendable {
     }
 
     /// The transport for new connections.
-    var transport: RelayTransport { currentTransport.withLock { $0 } }
+    var transport: SocketSecurity { currentTransport.withLock { $0 } }
 
     /// Replaces the transport for new connections.
-    func replace(transport: RelayTransport) { currentTransport.withLock { $0 = transport } }
+    func replace(transport: SocketSecurity) { currentTransport.withLock { $0 = transport } }
 
     /// Logs that accepting has paused because of an error.
     func warnOfAcceptPause(_ code: CInt, now: NIODeadline) {

@@ -64,7 +64,7 @@ extension TunnelRegistry {
     ///
     /// A tunnel that the phone has joined meanwhile goes on, whatever the push server answers. Called on any thread, so
     /// the event loops get their instructions through their mailboxes.
-    func recordPush(_ key: TunnelKey, _ outcome: PushOutcome) {
+    func recordPush(_ key: TunnelIdentity, _ outcome: PushOutcome) {
         if let refusal = UpgradeRefusal(outcome) {
             let instructions = endRequests(.undelivered(refusal)) { $0.isPushing(key) ? [key] : [] }
             for instruction in instructions { instruction.post() }
@@ -109,7 +109,7 @@ extension TunnelRegistry {
     /// Ends the tunnels that the contact table returns.
     private func endRequests(
         _ reason: TunnelEndReason,
-        _ keys: (inout ContactTable<TunnelMember>) -> [TunnelKey]
+        _ keys: (inout ContactTable<TunnelMember>) -> [TunnelIdentity]
     ) -> [TunnelTable<TunnelMember>.CloseInstruction] {
         let (closeInstructions, outcomes) = state.withLock { state in
             var closeInstructions: [TunnelTable<TunnelMember>.CloseInstruction] = []

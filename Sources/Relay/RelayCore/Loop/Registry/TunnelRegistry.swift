@@ -18,7 +18,7 @@ final class TunnelRegistry: Sendable {
     struct State {
         var table: TunnelTable<TunnelMember>
         var contacts: ContactTable<TunnelMember>
-        var limits: SharedLimits
+        var limits: LimitsReference
         /// Resumed when the last tunnel is removed.
         var whenEmpty: [Int: CheckedContinuation<Void, Never>] = [:]
         var nextID = 0
@@ -34,7 +34,7 @@ final class TunnelRegistry: Sendable {
             State(
                 table: TunnelTable(node: node, limits: limits),
                 contacts: ContactTable(limits: limits),
-                limits: SharedLimits(limits)
+                limits: LimitsReference(limits)
             )
         )
         budget = BufferBudget(limit: limits.bufferedBytes)
@@ -45,14 +45,14 @@ final class TunnelRegistry: Sendable {
     var limits: RelayLimits { sharedLimits.value }
 
     /// Limits for new connections, in an object that connections share.
-    var sharedLimits: SharedLimits { state.withLock { $0.limits } }
+    var sharedLimits: LimitsReference { state.withLock { $0.limits } }
 
     /// Replaces the limits; those that concern a single connection apply only to new connections.
     func replace(limits: RelayLimits) {
         state.withLock { state in
             state.table.limits = limits
             state.contacts.limits = limits
-            state.limits = SharedLimits(limits)
+            state.limits = LimitsReference(limits)
         }
         budget.setLimit(limits.bufferedBytes)
     }
@@ -70,7 +70,7 @@ final class TunnelRegistry: Sendable {
             let opening = try open(tunnel, by: member, now: now)
             return .opened(opening.key, closeInstructions: opening.closeInstructions)
         case .connect(let routing, let tunnel):
-            return try join(TunnelKey(routing: routing, tunnel: tunnel), by: member, now: now)
+            return try join(TunnelIdentity(routing: routing, tunnel: tunnel), by: member, now: now)
         case .contact(let contact): return try requestContact(contact, request.payload, by: member, now: now)
         case .listen(let contact):
             guard contact.kind == .listener else { throw .foreignContact }
@@ -99,7 +99,7 @@ final class TunnelRegistry: Sendable {
     }
 
     private func join(
-        _ key: TunnelKey,
+        _ key: TunnelIdentity,
         by member: TunnelMember,
         now: NIODeadline
     ) throws(UpgradeRefusal) -> UpgradeResult {
@@ -116,7 +116,7 @@ final class TunnelRegistry: Sendable {
     }
 
     /// Ends a tunnel for a reason that the connection of one end has detected.
-    func end(_ key: TunnelKey, _ reason: TunnelEndReason) -> [TunnelTable<TunnelMember>.CloseInstruction] {
+    func end(_ key: TunnelIdentity, _ reason: TunnelEndReason) -> [TunnelTable<TunnelMember>.CloseInstruction] {
         let (closeInstructions, outcomes) = state.withLock { ($0.table.end(key, reason), $0.settleWaits()) }
         for outcome in outcomes { contactMetrics.record(outcome) }
         return closeInstructions
@@ -124,7 +124,7 @@ final class TunnelRegistry: Sendable {
 
     /// Removes an end whose connection has closed, after it sent `bytes`.
     func leave(
-        _ key: TunnelKey,
+        _ key: TunnelIdentity,
         _ side: TunnelSide,
         bytes: Int,
         now: NIODeadline
@@ -155,7 +155,7 @@ final class TunnelRegistry: Sendable {
     }
 
     /// Records which tunnels carried data since the last sweep, and ends those whose deadline has passed.
-    func sweep(active: [TunnelKey], now: NIODeadline) -> [TunnelTable<TunnelMember>.CloseInstruction] {
+    func sweep(active: [TunnelIdentity], now: NIODeadline) -> [TunnelTable<TunnelMember>.CloseInstruction] {
         let (closeInstructions, outcomes, counts) = state.withLock { state in
             for key in active { state.table.recordData(key, now: now) }
             var closeInstructions = state.table.sweep(now: now)
@@ -192,13 +192,13 @@ final class TunnelRegistry: Sendable {
 /// The result of a request that was not refused.
 enum UpgradeResult {
     /// The connection has become a waiting phone.
-    case opened(TunnelKey, closeInstructions: [TunnelTable<TunnelMember>.CloseInstruction])
+    case opened(TunnelIdentity, closeInstructions: [TunnelTable<TunnelMember>.CloseInstruction])
     /// The connection has become this end of a tunnel, whose other end waited on the same event loop.
-    case joined(TunnelKey, as: TunnelSide, waiting: ConnectionID)
+    case joined(TunnelIdentity, as: TunnelSide, waiting: ConnectionID)
     /// The end that waits belongs to another event loop, so the connection has to move there before it can join.
     case elsewhere(LoopMailbox)
     /// The connection has become a client that contacts a phone, and waits for the order to respond.
-    case contacting(TunnelKey, [ContactTable<TunnelMember>.Instruction])
+    case contacting(TunnelIdentity, [ContactTable<TunnelMember>.Instruction])
     /// The connection may become a listener once it has proven this contact ID.
     case challenged(ContactID)
 }
@@ -210,7 +210,7 @@ struct TunnelMember: Sendable {
 }
 
 /// Limits for connections, in an object, because they are many and each connection refers to them.
-final class SharedLimits: Sendable {
+final class LimitsReference: Sendable {
     let value: RelayLimits
 
     init(_ value: RelayLimits) { self.value = value }

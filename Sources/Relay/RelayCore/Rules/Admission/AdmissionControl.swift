@@ -54,7 +54,7 @@ final class AdmissionControl: Sendable {
         var acceptedConnections = 0
         var maximum: Int
         var maximumListeners: Int
-        var listenerRate: Rate
+        var listenerRate: EventRate
         var tokens: TunnelTokens?
         var isDraining = false
 
@@ -305,7 +305,7 @@ extension RelayLimits {
         )
     }
 
-    fileprivate var listenerRate: Rate { Rate(perMinute: listenersPerMinute, burst: listenersPerMinute / 30) }
+    fileprivate var listenerRate: EventRate { EventRate(perMinute: listenersPerMinute, burst: listenersPerMinute / 30) }
 }
 
 extension UpgradeRefusal {

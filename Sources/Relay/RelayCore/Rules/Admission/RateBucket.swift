@@ -5,7 +5,7 @@ internal import NIOCore
 /// A number of events that may occur in a minute.
 ///
 /// All of them, or `burst` of them, may occur at once. Then each becomes available again after its share of a minute.
-struct Rate: Hashable, Sendable {
+struct EventRate: Hashable, Sendable {
     /// Maximum number of events in a minute; 0 or less means no limit.
     let perMinute: Int
     /// Maximum number of events at once.
@@ -30,14 +30,14 @@ struct RateBucket: Hashable, Sendable {
     private(set) var fullAt = NIODeadline.uptimeNanoseconds(0)
 
     /// Returns true if the bucket has room for one event.
-    func hasRoom(for rate: Rate, now: NIODeadline) -> Bool {
+    func hasRoom(for rate: EventRate, now: NIODeadline) -> Bool {
         rate.perMinute <= 0 || max(fullAt, now) + rate.share - now <= rate.capacity
     }
 
     /// Takes events from the bucket, also from an empty one.
     ///
     /// The debt is at most one capacity, so the bucket has room again after at most one minute.
-    mutating func take(_ events: Int, of rate: Rate, now: NIODeadline) {
+    mutating func take(_ events: Int, of rate: EventRate, now: NIODeadline) {
         guard rate.perMinute > 0 else { return }
         fullAt = min(max(fullAt, now) + rate.share * events, max(fullAt, now + rate.capacity * 2))
     }

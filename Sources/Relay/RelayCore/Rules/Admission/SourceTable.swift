@@ -77,8 +77,8 @@ public struct SourceTable: Sendable {
         didSet { (own, network) = Self.tiers(limits) }
     }
 
-    private var own: Tier
-    private var network: Tier?
+    private var own: SourceTier
+    private var network: SourceTier?
     /// Sources and networks with a connection.
     private var connected: [SourcePrefix: Entry] = [:]
     private var recent = RecentSources()
@@ -95,8 +95,8 @@ public struct SourceTable: Sendable {
         (own, network) = Self.tiers(limits)
     }
 
-    private static func tiers(_ limits: SourceLimits) -> (own: Tier, network: Tier?) {
-        (Tier(limits, times: 1), limits.networkFactor > 0 ? Tier(limits, times: limits.networkFactor) : nil)
+    private static func tiers(_ limits: SourceLimits) -> (own: SourceTier, network: SourceTier?) {
+        (SourceTier(limits, times: 1), limits.networkFactor > 0 ? SourceTier(limits, times: limits.networkFactor) : nil)
     }
 
     /// Number of sources and networks that have an entry.
@@ -111,7 +111,7 @@ public struct SourceTable: Sendable {
         latest = max(latest, now)
         guard satisfies(source, { $0.connections < $1.open }) else { throw .source }
         guard networkSatisfies(source, { $0.connections < $1.open }) else { throw .network }
-        let isWithinRate: (Entry, Tier) -> Bool = { $0.arrivals.hasRoom(for: $1.arrivals, now: now) }
+        let isWithinRate: (Entry, SourceTier) -> Bool = { $0.arrivals.hasRoom(for: $1.arrivals, now: now) }
         guard satisfies(source, isWithinRate), networkSatisfies(source, isWithinRate) else { throw .rate }
         update(source) { entry, tier in
             entry.connections += 1
@@ -151,7 +151,7 @@ public struct SourceTable: Sendable {
     ///   all connections but those reserved for clients, or if it has too many listeners.
     public mutating func admitTunnel(from source: SourcePrefix, isListener: Bool = false, now: NIODeadline) -> Bool {
         latest = max(latest, now)
-        let rule: (Entry, Tier) -> Bool = { entry, tier in
+        let rule: (Entry, SourceTier) -> Bool = { entry, tier in
             entry.phones < tier.phones && entry.tunnels.hasRoom(for: tier.tunnels, now: now)
                 && (!isListener || entry.listeners < tier.listeners)
         }
@@ -174,11 +174,11 @@ public struct SourceTable: Sendable {
         recent.age()
     }
 
-    private func satisfies(_ source: SourcePrefix, _ rule: (Entry, Tier) -> Bool) -> Bool {
+    private func satisfies(_ source: SourcePrefix, _ rule: (Entry, SourceTier) -> Bool) -> Bool {
         rule(entry(of: source), own)
     }
 
-    private func networkSatisfies(_ source: SourcePrefix, _ rule: (Entry, Tier) -> Bool) -> Bool {
+    private func networkSatisfies(_ source: SourcePrefix, _ rule: (Entry, SourceTier) -> Bool) -> Bool {
         guard let network, let prefix = source.network else { return true }
         return rule(entry(of: prefix), network)
     }
@@ -186,13 +186,17 @@ public struct SourceTable: Sendable {
     private func entry(of source: SourcePrefix) -> Entry { connected[source] ?? recent[source] ?? Entry() }
 
     /// Changes the entries of a source and of its network.
-    private mutating func update(_ source: SourcePrefix, _ change: (inout Entry, Tier) -> Void) {
+    private mutating func update(_ source: SourcePrefix, _ change: (inout Entry, SourceTier) -> Void) {
         update(source, own, change)
         // An unlimited network is counted, too, so that a limit set later finds the right numbers.
-        if let prefix = source.network { update(prefix, network ?? Tier.unlimited, change) }
+        if let prefix = source.network { update(prefix, network ?? SourceTier.unlimited, change) }
     }
 
-    private mutating func update(_ source: SourcePrefix, _ tier: Tier, _ change: (inout Entry, Tier) -> Void) {
+    private mutating func update(
+        _ source: SourcePrefix,
+        _ tier: SourceTier,
+        _ change: (inout Entry, SourceTier) -> Void
+    ) {
         var entry = entry(of: source)
         let wasConnected = entry.connections > 0
         change(&entry, tier)
@@ -211,16 +215,19 @@ public struct SourceTable: Sendable {
 }
 
 /// The limits of a source or of a network.
-private struct Tier {
+private struct SourceTier {
     let open: Int
     /// Maximum number of connections that are phones.
     let phones: Int
     /// Maximum number of connections that are listeners.
     let listeners: Int
-    let arrivals: Rate
-    let tunnels: Rate
+    let arrivals: EventRate
+    let tunnels: EventRate
 
-    static let unlimited = Tier(SourceLimits(open: 0, connectionsPerMinute: 0, newPerMinute: 0, listeners: 0), times: 1)
+    static let unlimited = SourceTier(
+        SourceLimits(open: 0, connectionsPerMinute: 0, newPerMinute: 0, listeners: 0),
+        times: 1
+    )
 
     init(_ limits: SourceLimits, times factor: Int) {
         func product(_ limit: Int) -> Int {
@@ -231,8 +238,8 @@ private struct Tier {
         self.open = open > 0 ? open : .max
         phones = self.open - SourceLimits.clientShare(of: self.open)
         listeners = limits.listeners > 0 ? product(limits.listeners) : .max
-        arrivals = Rate(perMinute: product(limits.connectionsPerMinute))
-        tunnels = Rate(perMinute: product(limits.newPerMinute))
+        arrivals = EventRate(perMinute: product(limits.connectionsPerMinute))
+        tunnels = EventRate(perMinute: product(limits.newPerMinute))
     }
 }
 

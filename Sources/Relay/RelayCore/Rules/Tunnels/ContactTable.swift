@@ -34,7 +34,7 @@ struct WakeUp: Sendable {
     /// The number by which the phone declines the request; unique while the contact ID has other wake-ups.
     let number: UInt32
     /// The tunnel in which the client waits.
-    let key: TunnelKey
+    let key: TunnelIdentity
     /// The bytes that the client sent for the phone.
     let payload: ClientPayload
     /// Time when the client's tunnel ends if the phone has not joined it.
@@ -42,7 +42,7 @@ struct WakeUp: Sendable {
 }
 
 /// An order from the contact table to a connection.
-enum ContactOrder: Sendable {
+enum ContactInstruction: Sendable {
     /// The request of a client is accepted, so the client gets its response.
     case accept
     /// A wake-up for a phone.
@@ -149,7 +149,7 @@ struct ContactTable<Member: Sendable>: Sendable {
     /// An order for a connection.
     struct Instruction: Sendable {
         let member: Member
-        let order: ContactOrder
+        let order: ContactInstruction
 
         /// True if a newer listener replaces an older one.
         var isReplacement: Bool {
@@ -187,7 +187,7 @@ struct ContactTable<Member: Sendable>: Sendable {
     private var listeners: [ContactDigest: Listener] = [:]
     private var contacts: [ContactDigest: Contact] = [:]
     /// The contact IDs of all wake-ups.
-    private var contactOfKey: [TunnelKey: ContactDigest] = [:]
+    private var contactOfKey: [TunnelIdentity: ContactDigest] = [:]
     private var revocations: RevocationTable
     private var lastListener: UInt64 = 0
     /// A time before all deadlines; an earlier sweep does nothing.
@@ -209,7 +209,7 @@ struct ContactTable<Member: Sendable>: Sendable {
     /// Number of contact IDs that have an entry, without those that only have a listener.
     var contactCount: Int { contacts.count }
 
-    private var rate: Rate { Rate(perMinute: limits.wakeUpsPerMinute, burst: limits.wakeUpBurst) }
+    private var rate: EventRate { EventRate(perMinute: limits.wakeUpsPerMinute, burst: limits.wakeUpBurst) }
 
     // MARK: Listeners
 
@@ -270,7 +270,7 @@ struct ContactTable<Member: Sendable>: Sendable {
     mutating func addRequest(
         for contact: ContactDigest,
         _ payload: ClientPayload,
-        in key: TunnelKey,
+        in key: TunnelIdentity,
         by client: Member,
         isPushed: Bool = false,
         now: NIODeadline
@@ -298,7 +298,7 @@ struct ContactTable<Member: Sendable>: Sendable {
     }
 
     /// Returns true if the phone may join the tunnel of a wake-up, because it may have received the wake-up.
-    func canJoin(_ key: TunnelKey) -> Bool {
+    func canJoin(_ key: TunnelIdentity) -> Bool {
         switch entry(of: key)?.state {
         case .pushing, .ringing: true
         case .awaitingListener, nil: false
@@ -306,12 +306,12 @@ struct ContactTable<Member: Sendable>: Sendable {
     }
 
     /// Returns true if the push server has not answered, and the phone has not joined.
-    func isPushing(_ key: TunnelKey) -> Bool {
+    func isPushing(_ key: TunnelIdentity) -> Bool {
         if case .pushing? = entry(of: key)?.state { true } else { false }
     }
 
     /// Accepts the client of a wake-up that a push server has accepted; `nil` if the wake-up no longer waits for it.
-    mutating func recordPush(_ key: TunnelKey) -> Instruction? {
+    mutating func recordPush(_ key: TunnelIdentity) -> Instruction? {
         guard let contact = contactOfKey[key], let place = contacts.index(forKey: contact),
             let index = contacts.values[place].entries.firstIndex(where: { $0.wakeUp.key == key }),
             case .pushing = contacts.values[place].entries[index].state
@@ -324,13 +324,13 @@ struct ContactTable<Member: Sendable>: Sendable {
     /// Returns the tunnel of the wake-up that a listener declines.
     ///
     /// It is `nil` if the wake-up has ended, or if another connection listens now.
-    func declined(_ number: UInt32, for contact: ContactDigest, by id: ListenerID) -> TunnelKey? {
+    func declined(_ number: UInt32, for contact: ContactDigest, by id: ListenerID) -> TunnelIdentity? {
         guard listeners[contact]?.id == id else { return nil }
         return contacts[contact]?.entries.first { $0.wakeUp.number == number && $0.state == .ringing }?.wakeUp.key
     }
 
     /// Removes the wake-up of a tunnel that no longer waits, and returns its last state; `nil` if there is none.
-    mutating func remove(_ key: TunnelKey) -> WakeUpState? {
+    mutating func remove(_ key: TunnelIdentity) -> WakeUpState? {
         guard let contact = contactOfKey.removeValue(forKey: key), let place = contacts.index(forKey: contact),
             let index = contacts.values[place].entries.firstIndex(where: { $0.wakeUp.key == key })
         else { return nil }
@@ -345,7 +345,7 @@ struct ContactTable<Member: Sendable>: Sendable {
         return state
     }
 
-    private func entry(of key: TunnelKey) -> Entry? {
+    private func entry(of key: TunnelIdentity) -> Entry? {
         guard let contact = contactOfKey[key] else { return nil }
         return contacts[contact]?.entries.first { $0.wakeUp.key == key }
     }
@@ -353,7 +353,7 @@ struct ContactTable<Member: Sendable>: Sendable {
     // MARK: Revocations
 
     /// Records a revocation, whose signature the caller has verified, and returns the tunnels that have to end.
-    mutating func revoke(_ contact: ContactDigest, with revocation: Revocation) -> [TunnelKey] {
+    mutating func revoke(_ contact: ContactDigest, with revocation: Revocation) -> [TunnelIdentity] {
         revocations.insert(revocation, for: contact)
         return contacts[contact]?.entries.map(\.wakeUp.key) ?? []
     }
@@ -361,9 +361,9 @@ struct ContactTable<Member: Sendable>: Sendable {
     // MARK: Sweep
 
     /// Returns the tunnels whose requests have been held for too long, and drops entries that no longer matter.
-    mutating func sweep(now: NIODeadline) -> [TunnelKey] {
+    mutating func sweep(now: NIODeadline) -> [TunnelIdentity] {
         guard now >= nothingDueBefore else { return [] }
-        var due: [TunnelKey] = []
+        var due: [TunnelIdentity] = []
         var next = NIODeadline.distantFuture
         var idle: [ContactDigest] = []
         for (digest, contact) in contacts {

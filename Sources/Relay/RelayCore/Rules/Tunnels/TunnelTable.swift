@@ -18,7 +18,7 @@ public enum TunnelSide: Hashable, Sendable {
 /// The identity of a tunnel inside a relay: the routing ID assigned to the phone, and the tunnel ID known to both ends.
 ///
 /// The tunnel ID alone is not unique: a phone that lost its network connection returns with the same tunnel ID.
-public struct TunnelKey: Hashable, Sendable, SecretMaterial {
+public struct TunnelIdentity: Hashable, Sendable, SecretMaterial {
     /// The routing ID assigned by this relay.
     public let routing: RoutingID
     /// The tunnel ID derived from the QR code, or chosen by this relay for a client that contacts a phone.
@@ -32,7 +32,7 @@ public struct TunnelKey: Hashable, Sendable, SecretMaterial {
 }
 
 /// A summary of a tunnel after both ends have left; nothing in it identifies a user.
-public struct TunnelRecord: Hashable, Sendable {
+public struct TunnelSummary: Hashable, Sendable {
     /// The reason for the end.
     public let reason: TunnelEndReason
     /// True if the other end joined the tunnel.
@@ -61,7 +61,7 @@ public struct TunnelRecord: Hashable, Sendable {
 ///              │                                                                ↑
 ///              └── timeout, opener closed, superseded, declined, shutdown ──────┘
 ///
-/// Each event is a call with the current time. Results are ``CloseInstruction`` values, and a ``TunnelRecord`` after
+/// Each event is a call with the current time. Results are ``CloseInstruction`` values, and a ``TunnelSummary`` after
 /// both ends have left. A tunnel ends only once: events during closing change nothing. A `Member` is the caller's
 /// reference to an end's connection.
 ///
@@ -118,7 +118,7 @@ public struct TunnelTable<Member: Sendable>: Sendable {
     public var limits: RelayLimits {
         didSet { nothingDueBefore = .uptimeNanoseconds(0) }
     }
-    private var entries: [TunnelKey: Entry] = [:]
+    private var entries: [TunnelIdentity: Entry] = [:]
     /// Routing IDs of the tunnels that wait under a tunnel ID, the oldest first.
     private var waiting: [TunnelID: [RoutingID]] = [:]
     /// A time before all deadlines; an earlier sweep does nothing.
@@ -149,10 +149,10 @@ public struct TunnelTable<Member: Sendable>: Sendable {
     /// Tunnels opened by clients that wait no longer, with the reason for their end, or `nil` if the phone has joined.
     ///
     /// The caller takes them after each call, so that it can forget the requests of the clients.
-    public private(set) var endedWaits: [(key: TunnelKey, reason: TunnelEndReason?)] = []
+    public private(set) var endedWaits: [(key: TunnelIdentity, reason: TunnelEndReason?)] = []
 
     /// Returns the ended waits and forgets them.
-    public mutating func takeEndedWaits() -> [(key: TunnelKey, reason: TunnelEndReason?)] {
+    public mutating func takeEndedWaits() -> [(key: TunnelIdentity, reason: TunnelEndReason?)] {
         defer { endedWaits = [] }
         return endedWaits
     }
@@ -160,7 +160,7 @@ public struct TunnelTable<Member: Sendable>: Sendable {
     /// The result of opening a tunnel.
     public struct Opening: Sendable {
         /// The tunnel's key; the phone receives its routing ID.
-        public let key: TunnelKey
+        public let key: TunnelIdentity
         /// Instruction for the phone that was superseded, if any.
         public let closeInstructions: [CloseInstruction]
     }
@@ -184,10 +184,10 @@ public struct TunnelTable<Member: Sendable>: Sendable {
         now: NIODeadline
     ) -> Opening? {
         guard entries.count < limits.tunnels, let routing = freeRouting(for: tunnel, from: check) else { return nil }
-        let key = TunnelKey(routing: routing, tunnel: tunnel)
+        let key = TunnelIdentity(routing: routing, tunnel: tunnel)
         var closeInstructions: [CloseInstruction] = []
         if let queue = waiting[tunnel], queue.count >= limits.waitingPerTunnelID, let oldest = queue.first {
-            closeInstructions = end(TunnelKey(routing: oldest, tunnel: tunnel), .superseded)
+            closeInstructions = end(TunnelIdentity(routing: oldest, tunnel: tunnel), .superseded)
         }
         let isPhone = side == .phone
         entries[key] = Entry(phone: isPhone ? member : nil, client: isPhone ? nil : member, opener: side, opened: now)
@@ -198,7 +198,7 @@ public struct TunnelTable<Member: Sendable>: Sendable {
     }
 
     /// Returns the end that waits in a tunnel; `nil` if no such tunnel waits.
-    public func waitingEnd(of key: TunnelKey) -> (member: Member, side: TunnelSide)? {
+    public func waitingEnd(of key: TunnelIdentity) -> (member: Member, side: TunnelSide)? {
         guard let entry = entries[key], case .waiting = entry.phase,
             let member = entry.opener == .phone ? entry.phone : entry.client
         else { return nil }
@@ -206,7 +206,7 @@ public struct TunnelTable<Member: Sendable>: Sendable {
     }
 
     /// Adds the other end to a waiting tunnel and returns the end that waited; `nil` if no such tunnel waits.
-    public mutating func join(_ key: TunnelKey, by member: Member, now: NIODeadline) -> Member? {
+    public mutating func join(_ key: TunnelIdentity, by member: Member, now: NIODeadline) -> Member? {
         guard let place = entries.index(forKey: key),
             let (waiting, opener) = entries.values[place].pair(with: member, now: now)
         else { return nil }
@@ -218,12 +218,12 @@ public struct TunnelTable<Member: Sendable>: Sendable {
     private func freeRouting(for tunnel: TunnelID, from check: UInt8) -> RoutingID? {
         for step in 0...UInt8.max {
             let routing = RoutingID(node: node, check: check &+ step)
-            if entries[TunnelKey(routing: routing, tunnel: tunnel)] == nil { return routing }
+            if entries[TunnelIdentity(routing: routing, tunnel: tunnel)] == nil { return routing }
         }
         return nil
     }
 
-    private mutating func stopWaiting(_ key: TunnelKey, _ opener: TunnelSide, endedFor reason: TunnelEndReason?) {
+    private mutating func stopWaiting(_ key: TunnelIdentity, _ opener: TunnelSide, endedFor reason: TunnelEndReason?) {
         waitingCount -= 1
         if opener == .client { endedWaits.append((key, reason)) }
         guard let place = waiting.index(forKey: key.tunnel) else { return }
@@ -234,13 +234,13 @@ public struct TunnelTable<Member: Sendable>: Sendable {
     // MARK: Closing
 
     /// Records that a tunnel carried data.
-    public mutating func recordData(_ key: TunnelKey, now: NIODeadline) {
+    public mutating func recordData(_ key: TunnelIdentity, now: NIODeadline) {
         guard let place = entries.index(forKey: key), case .paired = entries.values[place].phase else { return }
         entries.values[place].phase = .paired(lastData: now)
     }
 
     /// Ends a tunnel, and returns instructions for both ends, or none if the tunnel has already ended.
-    public mutating func end(_ key: TunnelKey, _ reason: TunnelEndReason) -> [CloseInstruction] {
+    public mutating func end(_ key: TunnelIdentity, _ reason: TunnelEndReason) -> [CloseInstruction] {
         guard let place = entries.index(forKey: key) else { return [] }
         let entry = entries.values[place]
         switch entry.phase {
@@ -265,11 +265,11 @@ public struct TunnelTable<Member: Sendable>: Sendable {
     ///
     /// - Returns: Instructions for the other end if this ended the tunnel, and a record if both ends have left.
     public mutating func leave(
-        _ key: TunnelKey,
+        _ key: TunnelIdentity,
         _ side: TunnelSide,
         bytes: Int,
         now: NIODeadline
-    ) -> (closeInstructions: [CloseInstruction], record: TunnelRecord?) {
+    ) -> (closeInstructions: [CloseInstruction], record: TunnelSummary?) {
         guard let place = entries.index(forKey: key) else { return ([], nil) }
         let closeInstructions: [CloseInstruction] =
             switch entries.values[place].remove(side, bytes: bytes) {
@@ -282,7 +282,7 @@ public struct TunnelTable<Member: Sendable>: Sendable {
             return (closeInstructions, nil)
         }
         entries.remove(at: place)
-        let record = TunnelRecord(
+        let record = TunnelSummary(
             reason: reason,
             wasPaired: entry.wasPaired,
             lifetime: now - entry.opened,
@@ -294,7 +294,7 @@ public struct TunnelTable<Member: Sendable>: Sendable {
     /// Ends the tunnels whose deadline has passed.
     public mutating func sweep(now: NIODeadline) -> [CloseInstruction] {
         guard now >= nothingDueBefore else { return [] }
-        var due: [(TunnelKey, TunnelEndReason)] = []
+        var due: [(TunnelIdentity, TunnelEndReason)] = []
         var next = NIODeadline.distantFuture
         for (key, entry) in entries {
             guard let (deadline, reason) = deadline(of: entry) else { continue }

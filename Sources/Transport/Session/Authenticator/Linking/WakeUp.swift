@@ -16,12 +16,12 @@ public struct VerifiedWakeUp: Sendable {
     /// The caller rejects nonces that it has seen.
     public let nonce: ContactNonce
     /// The wake-up as received.
-    public let wake: ContactWake
+    public let wake: ContactWakeUp
 
     /// Verifies a wake-up that was received for a link.
     ///
     /// - Returns: `nil` if it names another link, or its proof is missing or wrong.
-    public init?(_ wake: ContactWake, for link: PhoneLink) {
+    public init?(_ wake: ContactWakeUp, for link: PhoneLink) {
         guard let request = ContactRequest(parsing: wake.payload), request.linkID == link.id,
             request.isAuthentic(secret: link.secret, host: link.domain.host)
         else { return nil }

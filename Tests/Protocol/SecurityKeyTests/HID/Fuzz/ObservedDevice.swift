@@ -27,7 +27,7 @@ struct ObservedDevice {
     private var refused: TransactionID?
 
     init(supportsWink: Bool = true) {
-        let version = DeviceVersion(major: 1, minor: 2, build: 3)
+        let version = CTAPHIDDeviceVersion(major: 1, minor: 2, build: 3)
         device = CTAPHIDDevice(version: version, supportsWink: supportsWink)
     }
 
