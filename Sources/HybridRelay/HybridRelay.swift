@@ -14,7 +14,7 @@ struct HybridRelay: AsyncParsableCommand {
         abstract: "Connects a phone and a client and relays their encrypted messages.",
         version: ProductVersion.text,
         subcommands: [
-            ServeCommand.self, CheckConfig<RelayFlags>.self, NewTokenCommand.self, NewPushKeysCommand.self,
+            ServeRelayCommand.self, CheckConfig<RelayFlags>.self, NewTokenCommand.self, NewPushKeysCommand.self,
             DomainCommand.self, CheckCommand.self,
         ]
     )

@@ -4,7 +4,7 @@ internal import ArgumentParser
 internal import HybridCommandSupport
 
 /// `hybrid-relay serve`: runs the relay until a signal ends it.
-struct ServeCommand: AsyncParsableCommand {
+struct ServeRelayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
         abstract: "Run the relay.",
