@@ -112,8 +112,8 @@ final class PhoneReport: Sendable {
         case .answered(let status): answer(status)
         case .credentialAnswered: report("answer", "sent the wallet's reply")
         // A virtual radio has no L2CAP channels, and the lab's relay does not redirect.
-        case .redirected, .request, .credentialRequested, .listeningByRadio, .radioChannelFailed, .relayUnusable,
-            .linkOffered:
+        case .redirected, .request, .credentialRequested, .listeningByRadio, .radioBusy, .radioChannelFailed,
+            .relayUnusable, .linkOffered:
             break
         }
     }
