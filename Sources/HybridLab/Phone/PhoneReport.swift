@@ -87,6 +87,7 @@ final class PhoneReport: Sendable {
             report("listening", "listening at \(host)", [("client", .string(label)), ("relay", .string(host))])
         case .disconnected(_, let failure):
             report("disconnected", "not reachable: \(failure.sentence)", [("code", .string(failure.code))])
+        case .cut(_, let host, let seconds): report("cut", "connections to \(host) end after about \(seconds) s")
         case .revoked(let label): report("revoked", "a link is revoked at the relay", [("client", .string(label))])
         case .unusable(let sentence): report("unusable", sentence, [("message", .string(sentence))])
         }
