@@ -34,19 +34,21 @@ public final class ActiveAdvert: Sendable {
         _ advert: Advert,
         psm: L2CAPPSM?,
         on link: BlueZAdapter,
-        registeredAdverts: RegisteredAdverts
+        registeredAdverts: RegisteredAdverts,
+        retrying: @Sendable (RadioError) -> Void
     ) async throws -> ActiveAdvert {
         let ending = OneShot<RadioError?>()
         let observation = try await link.observe { event in
             if let failure = link.failure(in: event) { ending.set(failure) }
         }
         let advertising = ActiveAdvert(link, registeredAdverts, observation, ending)
-        do throws(BusError) {
-            try await advertising.register(advert, psm)
+        do {
+            try await link.untilAccepted(within: BlueZ.advertisingPatience, retrying) { _ throws(BusError) in
+                try await advertising.register(advert, psm)
+            }
         } catch {
-            let cause = await link.explain(error)
             await advertising.withdraw()
-            throw cause
+            throw error
         }
         return advertising
     }

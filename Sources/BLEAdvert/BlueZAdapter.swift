@@ -103,14 +103,46 @@ struct BlueZAdapter: Sendable {
 
     /// Returns the radio error for an error of a call to the adapter, or a `CancellationError`.
     ///
-    /// While the adapter is off, BlueZ replies to many calls with `org.bluez.Error.Failed`. In that case the state of
-    /// the adapter is read, so that the cause can be reported.
+    /// While the adapter is off, BlueZ replies to many calls with `org.bluez.Error.Failed`, and while it is being turned
+    /// on, with `org.bluez.Error.NotReady`. In these cases the state of the adapter is read, so that the cause can be
+    /// reported.
     func explain(_ error: BusError) async -> any Error {
         if error == .cancelled { return CancellationError() }
         let meaning = RadioError(error, adapter: adapter)
-        guard meaning.isUnspecific else { return meaning }
+        let isNotReady = error.name == BlueZ.notReady
+        guard meaning.isUnspecific || isNotReady else { return meaning }
         let isPowered = try? await adapterFlag("Powered", timeout: BlueZ.cleanUpTimeout)
-        return isPowered == false ? RadioError.adapterOff(adapter) : meaning
+        if isPowered == false { return RadioError.adapterOff(adapter) }
+        return isPowered == true && isNotReady ? RadioError.busy(BlueZ.notReady) : meaning
+    }
+
+    /// Repeats a call while bluetoothd refuses it with an error that may pass and the adapter is on.
+    ///
+    /// - Parameters:
+    ///   - patience: The time after which a refusal is final.
+    ///   - retrying: Called with the first refusal that may pass.
+    ///   - attempt: The call; its argument is true from the second time on.
+    /// - Throws: `RadioError` or `CancellationError`.
+    func untilAccepted(
+        within patience: Duration,
+        _ retrying: @Sendable (RadioError) -> Void,
+        _ attempt: (_ isRetry: Bool) async throws(BusError) -> Void
+    ) async throws {
+        let end = ContinuousClock.now + patience
+        var (delay, isRetry) = (Self.retryDelays.lowerBound, false)
+        while true {
+            do throws(BusError) {
+                return try await attempt(isRetry)
+            } catch {
+                let cause = await explain(error)
+                guard BlueZ.mayPass(error), let failure = cause as? RadioError, failure != .adapterOff(adapter),
+                    ContinuousClock.now + delay < end
+                else { throw cause }
+                if !isRetry { retrying(failure) }
+            }
+            try await Task.sleep(for: delay)
+            (delay, isRetry) = (min(delay * 2, Self.retryDelays.upperBound), true)
+        }
     }
 }
 
@@ -118,6 +150,8 @@ extension BlueZAdapter {
     /// The time within which the service or adapter may disappear after the adapter has turned off.
     static let causeTimeout = Duration.seconds(1)
     private static let pollInterval = Duration.milliseconds(100)
+    /// The delays between two attempts; each is twice as long as the one before.
+    private static let retryDelays = Duration.milliseconds(250)...Duration.seconds(2)
 
     /// Returns the reason why an adapter is off.
     ///
@@ -158,14 +192,15 @@ enum BlueZ {
     static let device = "org.bluez.Device1"
     static let advertisement = "org.bluez.LEAdvertisement1"
     static let advertisingManager = "org.bluez.LEAdvertisingManager1"
+    static let notReady = "org.bluez.Error.NotReady"
 
     /// The properties read from signals: the state of an adapter and the adverts of a device.
     static let scanProperties = BusSelection(
-        [adapter, "Powered", device, "ServiceData", "RSSI"] + AdvertServiceUUID.allCases.map(\.fullText)
+        [adapter, "Powered", "Discovering", device, "ServiceData", "RSSI"] + AdvertServiceUUID.allCases.map(\.fullText)
     )
     /// The properties read from all objects to choose an adapter and to report its state.
     static let adapterProperties = BusSelection(
-        [adapter, "Powered", "PowerState", "Modalias", advertisingManager, "SupportedInstances"]
+        [adapter, "Powered", "PowerState", "Modalias", "Roles", advertisingManager, "SupportedInstances"]
     )
 
     /// The timeout of a call.
@@ -176,4 +211,19 @@ enum BlueZ {
     ///
     /// It can be short, because bluetoothd also cleans up when the bus connection ends.
     static let cleanUpTimeout = Duration.seconds(3)
+    /// The time after which a refusal to start discovery is final.
+    ///
+    /// It is longer than two of bluetoothd's pauses.
+    static let discoveryPatience = Duration.seconds(15)
+    /// The time after which a refusal to send an advert is final.
+    static let advertisingPatience = Duration.seconds(5)
+    /// The time without discovery after which it is started again.
+    ///
+    /// bluetoothd pauses for 5 s between two rounds of discovery (`IDLE_DISCOV_TIMEOUT` in its src/adapter.c).
+    static let longestPause = Duration.seconds(8)
+
+    /// Returns true if bluetoothd may accept the same call later.
+    static func mayPass(_ error: BusError) -> Bool {
+        [notReady, "org.bluez.Error.InProgress", "org.bluez.Error.Failed"].contains(error.name)
+    }
 }

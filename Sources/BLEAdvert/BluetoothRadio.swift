@@ -140,25 +140,39 @@ public final class BluetoothRadio: Sendable {
     /// Sending stops before this function returns or throws. With an `acceptingSocket`, devices that receive the
     /// advert can connect to it, and the advert may be sent from the adapter's public address.
     ///
+    /// - Parameters:
+    ///   - advert: The advert.
+    ///   - acceptingSocket: The socket for L2CAP channels, if any.
+    ///   - retrying: Called if bluetoothd refuses the advert for now; it is asked again for five seconds.
+    ///   - isolation: The isolation of `body`.
+    ///   - body: The work while the advert is sent.
     /// - Throws: `RadioError` if the advert cannot be sent, `CancellationError`, or the error that `body` throws. A
     ///   later failure of the radio does not end `body`; `ActiveAdvert.waitUntilGone` reports it.
     public func withAdvert<R: Sendable>(
         _ advert: Advert,
         acceptingSocket: L2CAPAcceptingSocket? = nil,
+        retrying: @Sendable (RadioError) -> Void = { _ in },
         isolation: isolated (any Actor)? = #isolation,
         _ body: (ActiveAdvert) async throws -> R
     ) async throws -> R {
-        try await withAdvert(advert, psm: acceptingSocket?.psm, isolation: isolation, body)
+        try await withAdvert(advert, psm: acceptingSocket?.psm, retrying: retrying, isolation: isolation, body)
     }
 
     /// Runs `body` while `advert` is sent with a PSM for L2CAP channels, on which no socket has to listen.
     package func withAdvert<R: Sendable>(
         _ advert: Advert,
         psm: L2CAPPSM?,
+        retrying: @Sendable (RadioError) -> Void = { _ in },
         isolation: isolated (any Actor)? = #isolation,
         _ body: (ActiveAdvert) async throws -> R
     ) async throws -> R {
-        let active = try await ActiveAdvert.start(advert, psm: psm, on: link, registeredAdverts: registeredAdverts)
+        let active = try await ActiveAdvert.start(
+            advert,
+            psm: psm,
+            on: link,
+            registeredAdverts: registeredAdverts,
+            retrying: retrying
+        )
         return try await withCleanup {
             await active.withdraw()
         } of: {
@@ -168,21 +182,23 @@ public final class BluetoothRadio: Sendable {
 
     /// Runs `body` with the adverts that a scan receives.
     ///
-    /// The scan ends before this function returns or throws.
+    /// The scan ends before this function returns or throws. If bluetoothd ends discovery meanwhile, it is started again.
     ///
     /// - Parameters:
     ///   - wanted: A filter for the adverts passed to `body`, so that unrelated adverts do not fill the queue. It runs
     ///     on the bus connection's thread for every advert and must not block.
+    ///   - retrying: Called if bluetoothd refuses to scan for now; it is asked again for 15 seconds.
     ///   - isolation: The isolation of `body`.
     ///   - body: The closure that receives the adverts.
     /// - Throws: `RadioError` if scanning cannot start, `CancellationError`, or the error that `body` throws. A later
     ///   failure of the radio is thrown by the sequence.
     public func withScan<R: Sendable>(
         for wanted: @escaping @Sendable (ReceivedAdvert) -> Bool = { _ in true },
+        retrying: @Sendable (RadioError) -> Void = { _ in },
         isolation: isolated (any Actor)? = #isolation,
         _ body: (AdvertSequence) async throws -> R
     ) async throws -> R {
-        try await Scan.run(on: link, for: wanted, isolation: isolation, body)
+        try await Scan.run(on: link, for: wanted, retrying: retrying, isolation: isolation, body)
     }
 
     /// Closes the bus connection, which ends all adverts and scans.

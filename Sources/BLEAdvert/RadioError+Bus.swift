@@ -40,6 +40,7 @@ extension RadioError {
             return nil
         case ("org.bluez.Error.NotReady", .some(let adapter)), ("org.bluez.Error.Blocked", .some(let adapter)):
             return .adapterOff(adapter)
+        case ("org.bluez.Error.InProgress", .some): return .busy(sanitized(name) + ": " + message)
         case ("org.bluez.Error.NotPermitted", .some(let adapter)) where message.hasPrefix("Maximum"):
             return .noFreeAdvertisingSlot(adapter)
         case ("org.freedesktop.DBus.Error.UnknownObject", .some(let adapter)):

@@ -60,6 +60,15 @@ public struct RadioError: ExplainedFailure, Hashable {
         )
     }
 
+    /// The adapter knows Bluetooth Classic only.
+    public static func noLowEnergy(_ adapter: AdapterName) -> RadioError {
+        RadioError(
+            "no-low-energy",
+            "\(adapter) has no Bluetooth Low Energy; plug in an adapter with Bluetooth 4.0 or newer, or see docs/bluetooth.md",
+            isTemporary: true
+        )
+    }
+
     /// The bus or bluetoothd rejects this user, with this message.
     public static func notPermitted(_ message: String) -> RadioError {
         RadioError(
@@ -82,6 +91,21 @@ public struct RadioError: ExplainedFailure, Hashable {
         "the Bluetooth service stopped; see journalctl -u bluetooth, and try again",
         isTemporary: true
     )
+
+    /// bluetoothd refuses an operation for now, with this message.
+    ///
+    /// For example, it ends a discovery that has failed, or the adapter is being turned on.
+    public static func busy(_ message: String) -> RadioError {
+        RadioError(
+            "bluetooth-busy",
+            "the Bluetooth service is busy (\(message)); if that lasts, restart it: systemctl restart bluetooth",
+            status: .temporary,
+            isTemporary: true
+        )
+    }
+
+    /// True if bluetoothd refuses an operation for now.
+    package var isBusy: Bool { code == Self.busy("").code }
 
     /// bluetoothd did not answer in time.
     public static let timedOut = RadioError(

@@ -15,6 +15,8 @@ public struct RadioInspection: Sendable {
         public let isPowered: Bool
         /// The block that keeps the adapter off, if any.
         public let block: RadioBlock?
+        /// True if the adapter has Bluetooth Low Energy, or bluetoothd does not say so.
+        public let hasLowEnergy: Bool
         /// True if the adapter can send adverts and has a free slot.
         public let canAdvertise: Bool
     }
@@ -66,6 +68,7 @@ public struct RadioInspection: Sendable {
                 name: state.name,
                 isPowered: state.isPowered,
                 block: isBlocked ? kernelBlock ?? .soft : kernelBlock,
+                hasLowEnergy: state.hasLowEnergy,
                 canAdvertise: state.canAdvertise && state.hasFreeSlot
             )
         }

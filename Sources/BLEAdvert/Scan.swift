@@ -28,6 +28,8 @@ final class Scan: Sendable {
     private let isWanted: @Sendable (ReceivedAdvert) -> Bool
     private let sink: AsyncStream<Result<ReceivedAdvert, RadioError>>.Continuation
     private let sightings = Locked<[Sighting: ContinuousClock.Instant]>([:])
+    /// The adapter's property `Discovering`, as far as signals have reported it.
+    private let isDiscovering = AwaitableState(true)
 
     private init(link: BlueZAdapter, for wanted: @escaping @Sendable (ReceivedAdvert) -> Bool) {
         self.link = link
@@ -44,14 +46,15 @@ final class Scan: Sendable {
     static func run<R: Sendable>(
         on link: BlueZAdapter,
         for wanted: @escaping @Sendable (ReceivedAdvert) -> Bool,
+        retrying: @Sendable (RadioError) -> Void,
         isolation: isolated (any Actor)?,
         _ body: (AdvertSequence) async throws -> R
     ) async throws -> R {
         let scan = Scan(link: link, for: wanted)
         let observation = try await link.observe(link.deviceRules) { scan.handle($0) }
         do {
-            try await scan.start()
-            let result = try await body(scan.adverts)
+            try await scan.start(retrying)
+            let result = try await scan.whileDiscovering(isolation: isolation, body)
             await scan.stop(observation)
             return result
         } catch {
@@ -61,13 +64,16 @@ final class Scan: Sendable {
         }
     }
 
-    private func start() async throws {
-        do throws(BusError) {
-            // There is no UUID filter, because BlueZ would match only UUIDs in service lists and lose adverts.
-            // DuplicateData requests a signal for every received advert, not only when the data has changed.
-            let filter = BusValue.properties(["Transport": .string("le"), "DuplicateData": .bool(true)])
+    private func start(_ retrying: @Sendable (RadioError) -> Void) async throws {
+        // There is no UUID filter, because BlueZ would match only UUIDs in service lists and lose adverts.
+        // DuplicateData requests a signal for every received advert, not only when the data has changed.
+        let filter = BusValue.properties(["Transport": .string("le"), "DuplicateData": .bool(true)])
+        try await link.untilAccepted(within: BlueZ.discoveryPatience, retrying) { isRetry throws(BusError) in
+            if isRetry { await forgetDiscovery() }
             try await link.call(BlueZ.adapter, "SetDiscoveryFilter", [filter])
             try await startDiscovery()
+        }
+        do throws(BusError) {
             try await readKnownDevices()
         } catch {
             throw await link.explain(error)
@@ -83,6 +89,43 @@ final class Scan: Sendable {
             try await link.call(BlueZ.adapter, "StartDiscovery")
         } catch {
             guard error == .timedOut, (try? await link.adapterFlag("Discovering")) == true else { throw error }
+        }
+    }
+
+    /// Ends a discovery that bluetoothd may still keep for this client although it has failed.
+    ///
+    /// Until then, bluetoothd refuses to start another one.
+    private func forgetDiscovery() async { await link.cleanUp(BlueZ.adapter, "StopDiscovery") }
+
+    /// Runs `body`, and starts discovery again if it ends meanwhile.
+    private func whileDiscovering<R: Sendable>(
+        isolation: isolated (any Actor)?,
+        _ body: (AdvertSequence) async throws -> R
+    ) async throws -> R {
+        async let _: Void = keepDiscovering()
+        return try await body(adverts)
+    }
+
+    /// Starts discovery again whenever it stops for longer than bluetoothd's own pauses, until the task is canceled.
+    ///
+    /// The end of the radio itself is reported by other signals.
+    private func keepDiscovering() async {
+        while !Task.isCancelled {
+            await isDiscovering.wait { !$0 }
+            if isDiscovering.read({ $0 }) { continue }
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { try? await Task.sleep(for: BlueZ.longestPause) }
+                group.addTask { [self] in
+                    while !Task.isCancelled, isDiscovering.read({ !$0 }) { await isDiscovering.wait { $0 } }
+                }
+                await group.next()
+                group.cancelAll()
+            }
+            guard !Task.isCancelled, isDiscovering.read({ !$0 }) else { continue }
+            await forgetDiscovery()
+            if Task.isCancelled { return }
+            // After a failure, the next attempt follows the next pause.
+            try? await startDiscovery()
         }
     }
 
@@ -129,6 +172,10 @@ final class Scan: Sendable {
             handle(signal.body[1].fields?[BlueZ.device]?.fields, of: path)
         } else if signal.isSignal(BusNames.properties, "PropertiesChanged"), signal.body[0].text == BlueZ.device {
             handle(signal.body[1].fields, of: signal.path)
+        } else if signal.isSignal(BusNames.properties, "PropertiesChanged"), signal.path == link.adapter.path,
+            signal.body[0].text == BlueZ.adapter, let flag = signal.body[1].fields?["Discovering"]?.flag
+        {
+            isDiscovering.change { $0 = flag }
         }
     }
 

@@ -39,8 +39,6 @@ struct CeremonyCommand: AsyncParsableCommand {
     var options: CeremonyOptions
 
     func run() async throws {
-        // A prompt that is gone must not keep the last message from the phone.
-        signal(SIGPIPE, SIG_IGN)
         // While the request is read, so that a linked phone rings earlier.
         async let _ = NetworkConfiguration.startThreads()
         let report = ProgressReport(program: HybridKey.programName, format: .detect(json: display == .json))

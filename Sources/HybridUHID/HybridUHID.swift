@@ -13,7 +13,7 @@ internal import HybridProgram
 @main
 struct HybridUHID {
     static func main() {
-        StandardStreams.occupyClosed()
+        StandardStreams.prepare()
         do throws(CommandFailure) {
             switch Array(CommandLine.arguments.dropFirst()) {
             case []: try serve()
@@ -30,7 +30,6 @@ struct HybridUHID {
         guard sd_listen_fds(1) == 1, sd_is_socket(3, AF_UNIX, CInt(SOCK_SEQPACKET.rawValue), 1) > 0 else {
             throw CommandFailure("no socket from the service manager; start hybrid-uhid.socket instead", status: .usage)
         }
-        signal(SIGPIPE, SIG_IGN)
         _ = hybrid_set_dumpable(0)
         let listed = getenv("HYBRID_UHID_USERS").map { String(cString: $0) } ?? ""
         let server = DeviceServer(

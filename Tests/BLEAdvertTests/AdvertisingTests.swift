@@ -143,6 +143,37 @@ struct AdvertisingTests {
         }
     }
 
+    @Test("It is sent although bluetoothd refuses at first", arguments: ["InProgress", "NotReady", "Failed"])
+    func busy(name: String) async throws {
+        try await TestRadio.run { testRadio in
+            try await testRadio.radio(.advertiser) { radio in
+                for _ in 0..<4 {
+                    let error = "org.bluez.Error.\(name)"
+                    try await testRadio.control.failNext("RegisterAdvertisement", name: error, message: "later")
+                }
+                let (sent, refusals) = (try advert(1), Refusals())
+                try await radio.withAdvert(sent, retrying: refusals.add) { _ in
+                    try await testRadio.untilActive([sent])
+                }
+                #expect(refusals.all.count == 1)
+            }
+        }
+    }
+
+    @Test("A refusal that lasts is final")
+    func refused() async throws {
+        try await TestRadio.run { testRadio in
+            try await testRadio.radio(.advertiser) { radio in
+                for _ in 0..<40 {
+                    let error = "org.bluez.Error.InProgress"
+                    try await testRadio.control.failNext("RegisterAdvertisement", name: error, message: "later")
+                }
+                let error = await radioError { try await radio.withAdvert(try advert(1)) { _ in } }
+                #expect(error == .busy("org.bluez.Error.InProgress: later"))
+            }
+        }
+    }
+
     @Test("Only bluetoothd can read or release its object")
     func otherPrograms() async throws {
         try await TestRadio.run { testRadio in

@@ -82,6 +82,21 @@ struct RadioErrorTests {
         }
     }
 
+    @Test("An adapter without Bluetooth Low Energy is skipped, and named if there is no other")
+    func noLowEnergy() async throws {
+        try await TestRadio.run { testRadio in
+            try await testRadio.control.setRoles("hci0", [])
+            for role in [BluetoothRadio.Role.scanner, .advertiser] {
+                #expect(try await testRadio.radio(role) { $0.adapter } == hci1)
+                #expect(await radioError { _ = try await testRadio.open(role, "hci0") } == .noLowEnergy(hci0))
+            }
+            try await testRadio.control.setPowered("hci1", false)
+            #expect(await radioError { _ = try await testRadio.open(.scanner) } == .adapterOff(hci1))
+            try await testRadio.control.setRoles("hci1", [])
+            #expect(await radioError { _ = try await testRadio.open(.scanner) } == .noLowEnergy(hci0))
+        }
+    }
+
     @Test("A plain Failed while the adapter is off means that it is off")
     func failedBecauseOff() async throws {
         try await TestRadio.run { testRadio in

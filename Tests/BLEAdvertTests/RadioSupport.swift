@@ -4,6 +4,7 @@ import HybridBLEAdvert
 import HybridCaBLE
 import HybridDBus
 import HybridPrimitives
+import HybridThreads
 import HybridVirtualBlueZ
 import IntegrationTestSupport
 import Testing
@@ -58,6 +59,16 @@ func eventually(
         guard ContinuousClock.now < end else { throw NotReached() }
         try await Task.sleep(for: .milliseconds(5))
     }
+}
+
+/// The refusals after which a call was repeated.
+final class Refusals: Sendable {
+    private let errors = Locked<[RadioError]>([])
+
+    /// All refusals so far.
+    var all: [RadioError] { errors.withLock { $0 } }
+
+    @Sendable func add(_ error: RadioError) { errors.withLock { $0.append(error) } }
 }
 
 /// Returns an advert of 20 equal bytes.

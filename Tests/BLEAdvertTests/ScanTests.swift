@@ -62,6 +62,53 @@ struct ScanTests {
         }
     }
 
+    @Test("starts although bluetoothd refuses at first", arguments: ["InProgress", "NotReady", "Failed"])
+    func busy(name: String) async throws {
+        let sent = try advert(1)
+        try await TestRadio.run { testRadio in
+            for method in ["SetDiscoveryFilter", "StartDiscovery", "StartDiscovery"] {
+                try await testRadio.control.failNext(method, name: "org.bluez.Error.\(name)", message: "later")
+            }
+            _ = try await testRadio.control.inject(sent.bytes)
+            try await testRadio.radio(.scanner) { scanner in
+                let refusals = Refusals()
+                let received = try await scanner.withScan(retrying: refusals.add) { adverts in
+                    try await adverts.received(until: sent)
+                }
+                #expect(received.count == 1)
+                let isBusy = name != "Failed"
+                #expect(refusals.all.map(\.code) == [isBusy ? "bluetooth-busy" : "bluetooth-failed"])
+            }
+        }
+    }
+
+    @Test("starts although bluetoothd keeps an earlier discovery of this client that has failed")
+    func keptDiscovery() async throws {
+        let sent = try advert(1)
+        try await TestRadio.run { testRadio in
+            _ = try await testRadio.control.inject(sent.bytes)
+            try await testRadio.radio(.scanner, "hci0") { scanner in
+                try await scanner.withScan { _ in
+                    _ = try await scanner.withScan { try await $0.received(until: sent) }
+                }
+            }
+        }
+    }
+
+    @Test("continues after discovery has stopped underneath it")
+    func stopped() async throws {
+        let sent = try advert(1)
+        try await TestRadio.run { testRadio in
+            try await testRadio.radio(.scanner, "hci0") { scanner in
+                try await scanner.withScan { adverts in
+                    try await testRadio.control.haltDiscovery("hci0")
+                    _ = try await testRadio.control.inject(sent.bytes)
+                    _ = try await adverts.received(until: sent)
+                }
+            }
+        }
+    }
+
     @Test("includes devices that bluetoothd knew before")
     func knownBefore() async throws {
         // Never refreshed, so the second scanner can find it only through GetManagedObjects.

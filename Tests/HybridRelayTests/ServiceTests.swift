@@ -49,6 +49,53 @@ struct ServiceTests {
         }
     }
 
+    @Test("survives the reader of its log, and counts the lines that nobody reads")
+    func unreadLog() async throws {
+        try await Folder.with { folder in
+            let pipe = folder + "/log"
+            try #require(mkfifo(pipe, 0o600) == 0)
+            let reader = open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+            let program = try RunningProgram(
+                "hybrid-relay",
+                [
+                    "serve", "--plaintext", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--log-level",
+                    "debug",
+                ],
+                in: folder,
+                environment: RelayProcess.environment(),
+                errors: pipe
+            )
+            defer { program.send(SIGKILL) }
+            var (log, ports): ([UInt8], [Int]) = ([], [])
+            try await Waiting.until("both ports") {
+                var bytes = [UInt8](repeating: 0, count: 4096)
+                log += bytes.prefix(max(0, read(reader, &bytes, bytes.count)))
+                let lines = String(decoding: log, as: UTF8.self).split(
+                    separator: "\n",
+                    omittingEmptySubsequences: false
+                )
+                ports = lines.dropLast().filter { $0.contains("listening on ") }.compactMap {
+                    RelayProgram.port(in: String($0))
+                }
+                return ports.count == 2
+            }
+            close(reader)
+            let isAdminFirst =
+                String(decoding: log, as: UTF8.self).split(separator: "\n")
+                .first { $0.contains("listening on ") }?.contains("admin") == true
+            let relay = RelayProcess(
+                folder: folder,
+                program: program,
+                port: ports[isAdminFirst ? 1 : 0],
+                adminPort: ports[isAdminFirst ? 0 : 1]
+            )
+            let (phone, head) = try await relay.phone()
+            #expect(head.hasPrefix("HTTP/1.1 101 "))
+            try await Waiting.until("the count") { try await relay.metric("log_lines_lost_total") ?? 0 > 0 }
+            _ = phone
+        }
+    }
+
     @Test("gauges return to zero after a tunnel has ended")
     func gauges() async throws {
         try await RelayProcess.run { relay in

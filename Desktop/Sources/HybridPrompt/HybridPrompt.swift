@@ -24,13 +24,11 @@ struct HybridPrompt {
         """
 
     static func main() {
-        StandardStreams.occupyClosed()
+        StandardStreams.prepare()
         do throws(CommandFailure) {
             switch Array(CommandLine.arguments.dropFirst()) {
             case []:
                 try StandardOutput.requireOpen()
-                // A reader that is gone is an error of a write, not a signal.
-                signal(SIGPIPE, SIG_IGN)
                 ProcessMemory.protect()
                 try PromptProgram().run()
             case ["--version"]: try StandardOutput.writeLine(ProductVersion.text)

@@ -37,6 +37,8 @@ struct HybridShiny: AsyncParsableCommand {
     }
 
     func run() async throws {
+        // A write without a reader is an error, not the end.
+        signal(SIGPIPE, SIG_IGN)
         let (site, port) = (try site(), port)
         if untilInputEnds { Self.exitWhenInputEnds() }
         do {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridBLEAdvert
 internal import HybridCTAP
 internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridNetwork
+internal import HybridProgram
 internal import HybridSession
 
 /// The progress of an answer on standard error: plain lines, since pinentry may use the same terminal, or JSON.
@@ -21,6 +23,8 @@ struct AnswerProgress: Sendable {
         case .tunnelOpen(let domain):
             enter("tunnel-open", "tunnel open at the relay \(domain.host)", [("relay", domain.host)])
         case .advertising: enter("advertising", "advertising over Bluetooth")
+        case .radioBusy(let error):
+            notify("bluetooth-busy", "\(error.message); trying again", [("code", error.code)])
         case .redirected(let step):
             notify("redirected", "\(step.from) redirects to \(step.to)", [("from", step.from), ("to", step.to)])
         case .listeningByRadio: notify("listening-by-bluetooth", "the other device may also connect by Bluetooth alone")

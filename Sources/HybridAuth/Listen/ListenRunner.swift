@@ -195,6 +195,11 @@ struct ListenRunner: Sendable {
         case .listening(let label, let host): report("\(SafeText(quoting: label)) can wake this device through \(host)")
         case .disconnected(let label, let failure):
             report("not reachable for \(SafeText(quoting: label)): \(failure.message)")
+        case .cut(let label, let host, let seconds):
+            report(
+                "the connection to \(host) for \(SafeText(quoting: label)) is cut again and again, last after \(seconds) s; "
+                    + "a proxy or balancer limits its time, see docs/networks.md"
+            )
         case .revoked(let label): report("the link with \(SafeText(quoting: label)) is revoked at the relay")
         case .unusable(let sentence): report(sentence)
         }

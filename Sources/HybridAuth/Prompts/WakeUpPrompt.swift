@@ -35,7 +35,7 @@ struct WakeUpPrompt: Sendable {
                 switch try await notification.ask(on: address, within: question.limit) {
                 case .agreed: return .approved
                 case .declined: return .declined
-                case .expired: return .unanswered
+                case .dismissed, .expired: return .unanswered
                 }
             } catch {
                 guard case .unavailable = error else { return .unanswered }

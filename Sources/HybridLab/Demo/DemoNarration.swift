@@ -75,8 +75,8 @@ final class DemoNarration: Sendable {
         case .request(.makeCredential): step("phone", "is asked to create a passkey")
         case .request(.getAssertion): step("phone", "is asked to sign in")
         case .answered(.success): step("phone", "responds with a signature by the passkey")
-        case .request, .answered, .listeningByRadio, .radioChannelFailed, .relayUnusable, .credentialRequested,
-            .credentialAnswered:
+        case .request, .answered, .listeningByRadio, .radioBusy, .radioChannelFailed, .relayUnusable,
+            .credentialRequested, .credentialAnswered:
             break
         }
     }

@@ -87,6 +87,7 @@ final class PhoneReport: Sendable {
             report("listening", "listening at \(host)", [("client", .string(label)), ("relay", .string(host))])
         case .disconnected(_, let failure):
             report("disconnected", "not reachable: \(failure.sentence)", [("code", .string(failure.code))])
+        case .cut(_, let host, let seconds): report("cut", "connections to \(host) end after about \(seconds) s")
         case .revoked(let label): report("revoked", "a link is revoked at the relay", [("client", .string(label))])
         case .unusable(let sentence): report("unusable", sentence, [("message", .string(sentence))])
         }
@@ -112,8 +113,8 @@ final class PhoneReport: Sendable {
         case .answered(let status): answer(status)
         case .credentialAnswered: report("answer", "sent the wallet's reply")
         // A virtual radio has no L2CAP channels, and the lab's relay does not redirect.
-        case .redirected, .request, .credentialRequested, .listeningByRadio, .radioChannelFailed, .relayUnusable,
-            .linkOffered:
+        case .redirected, .request, .credentialRequested, .listeningByRadio, .radioBusy, .radioChannelFailed,
+            .relayUnusable, .linkOffered:
             break
         }
     }

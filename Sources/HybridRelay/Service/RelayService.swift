@@ -39,6 +39,7 @@ struct RelayService {
         grace = TimeAmount(try configuration.value(RelaySettings.drainGrace))
         let registry = PrometheusRegistry(help: metricHelp, maximumSeries: 1000 + TunnelTokens.maximumCount)
         registry.addCollector(ProcessCollector().collect)
+        registry.addCollector { [Self.lostLogLines] }
         MetricsSystem.bootstrap(registry)
         Gauge(label: "hybrid_relay_build_info", dimensions: [("version", ProductVersion.text)]).record(1)
         let server = RelayServer(
@@ -64,6 +65,11 @@ struct RelayService {
                 metrics: { registry.render() }
             )
         }
+    }
+
+    private static var lostLogLines: PrometheusReading {
+        let help = "Lines of the log that could not be written."
+        return .counter("log_lines_lost_total", help: help, Double(StandardError.lostLines))
     }
 
     // MARK: Configuration

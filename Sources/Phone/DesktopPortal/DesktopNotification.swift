@@ -15,8 +15,10 @@ package struct DesktopNotification: Sendable {
     package enum Answer: Hashable, Sendable {
         /// The user chose the action that agrees.
         case agreed
-        /// The user chose the other action, or dismissed the notification.
+        /// The user chose the other action.
         case declined
+        /// The notification was closed without an action.
+        case dismissed
         /// There was no answer in time.
         case expired
     }
@@ -157,6 +159,19 @@ package struct DesktopNotification: Sendable {
         return answer
     }
 
+    /// The time after its end for which a notification can be answered.
+    ///
+    /// Some servers send `NotificationClosed` before the `ActionInvoked` that it belongs to.
+    private static let graceAfterEnd = Duration.milliseconds(500)
+
+    /// The meaning of a signal of the server.
+    private enum Reaction: Sendable {
+        /// The user chose an action.
+        case chosen(Answer)
+        /// The notification ended; the answer if no action follows.
+        case ended(Answer)
+    }
+
     /// Returns the first answer to a notification; `nil` if the stream ends or the task is canceled before.
     private static func firstAnswer(
         in signals: AsyncStream<BusMessage>,
@@ -164,37 +179,48 @@ package struct DesktopNotification: Sendable {
         about number: UInt32,
         within limit: Duration
     ) async -> Answer? {
-        await withTaskGroup(of: Answer?.self) { group in
-            group.addTask {
-                for await signal in signals where signal.sender == server && signal.body.first == .uint32(number) {
-                    if let answer = answer(signal) { return answer }
-                }
-                return nil
+        @Sendable func next() async -> Reaction? {
+            for await signal in signals where signal.sender == server && signal.body.first == .uint32(number) {
+                if let reaction = reaction(signal) { return reaction }
             }
-            group.addTask {
-                do {
-                    try await Task.sleep(for: limit)
-                    return .expired
-                } catch {
-                    return nil
-                }
+            return nil
+        }
+        switch await first(within: limit, else: .expired, next) {
+        case .chosen(let answer)?: return answer
+        case .ended(let answer)?:
+            while case .some(let reaction) = await first(within: graceAfterEnd, else: answer, next) {
+                if case .chosen(let answer) = reaction { return answer }
             }
+            return Task.isCancelled ? nil : answer
+        case nil: return nil
+        }
+    }
+
+    /// Returns the next reaction, or `answer` after `limit`; `nil` if there is none or the task is canceled before.
+    private static func first(
+        within limit: Duration,
+        else answer: Answer,
+        _ next: @escaping @Sendable () async -> Reaction?
+    ) async -> Reaction? {
+        await withTaskGroup(of: Reaction?.self) { group in
+            group.addTask { await next() }
+            group.addTask { (try? await Task.sleep(for: limit)).map { .chosen(answer) } }
             defer { group.cancelAll() }
             return await group.next() ?? nil
         }
     }
 
-    /// Returns the answer in a signal; `nil` for actions that were not offered, such as a click on the text.
-    private static func answer(_ signal: BusMessage) -> Answer? {
+    /// Returns the meaning of a signal; `nil` for actions that were not offered, such as a click on the text.
+    private static func reaction(_ signal: BusMessage) -> Reaction? {
         guard signal.body.count > 1 else { return nil }
         if signal.member == "ActionInvoked" {
             return switch signal.body[1].text {
-            case agreement: .agreed
-            case refusal: .declined
+            case agreement: .chosen(.agreed)
+            case refusal: .chosen(.declined)
             default: nil
             }
         }
-        let (byServer, byUser) = (BusValue.uint32(1), BusValue.uint32(2))
-        return signal.body[1] == byUser ? .declined : signal.body[1] == byServer ? .expired : nil
+        let expired = BusValue.uint32(1)
+        return .ended(signal.body[1] == expired ? .expired : .dismissed)
     }
 }

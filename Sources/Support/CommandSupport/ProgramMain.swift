@@ -31,7 +31,7 @@ extension AsyncParsableCommand {
         arguments: [String]? = nil,
         requiresOutput: Bool = false
     ) -> (any AsyncParsableCommand)? {
-        StandardStreams.occupyClosed()
+        StandardStreams.prepare()
         do {
             var command = try parseAsRoot(arguments)
             if requiresOutput { try StandardOutput.requireOpen() }

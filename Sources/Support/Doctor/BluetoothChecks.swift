@@ -106,8 +106,9 @@ package final class BluetoothChecks: Sendable {
 
     private func checkAdapter(among adapters: [RadioInspection.Adapter]) async throws {
         let candidates = adapter.map { name in adapters.filter { $0.name == name } } ?? adapters
-        let able = role == .scanner ? nil : candidates.first { $0.isPowered && $0.canAdvertise }
-        guard let chosen = able ?? candidates.first(where: \.isPowered) ?? candidates.first else {
+        let usable = candidates.contains(where: \.hasLowEnergy) ? candidates.filter(\.hasLowEnergy) : candidates
+        let able = role == .scanner ? nil : usable.first { $0.isPowered && $0.canAdvertise }
+        guard let chosen = able ?? usable.first(where: \.isPowered) ?? usable.first else {
             let error = adapter.map(RadioError.adapterNotFound) ?? .noAdapter
             return fail(.adapter, error, skippingRest: "no adapter")
         }
@@ -115,7 +116,10 @@ package final class BluetoothChecks: Sendable {
             report(Self.off(chosen))
             return skipRest("\(chosen.name) is off")
         }
-        let others = adapters.filter { $0.name != chosen.name && $0.isPowered }
+        guard chosen.hasLowEnergy else {
+            return fail(.adapter, RadioError.noLowEnergy(chosen.name), skippingRest: "no Bluetooth Low Energy")
+        }
+        let others = adapters.filter { $0.name != chosen.name && $0.isPowered && $0.hasLowEnergy }
         let list = others.isEmpty ? "" : "; also on: " + others.map(\.name.text).joined(separator: ", ")
         report(DoctorFinding(.adapter, .fine, "\(chosen.name) is on\(list)"))
         let radio: BluetoothRadio

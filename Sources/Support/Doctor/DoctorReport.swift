@@ -21,6 +21,7 @@ package enum DoctorCheck: String, Sendable {
     // Both.
     case ownAdvert = "own-advert"
     case proxy
+    case authorities
     case relay
     case clock
     // hybrid-client

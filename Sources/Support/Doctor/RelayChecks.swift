@@ -73,7 +73,21 @@ package struct RelayChecks: Sendable {
         let relays = results.map { result in
             finding(result, isRequired: required.map { $0 == result.domain } ?? !anyWorks)
         }
-        return [proxy()] + relays + [clock(results)]
+        let authorities = [Self.authorities(unusable: TrustAnchors.unusableInSystem)].compactMap(\.self)
+        return [proxy()] + authorities + relays + [clock(results)]
+    }
+
+    /// Returns a finding about authorities of the system that cannot be used; `nil` if there are none.
+    static func authorities(unusable names: [String]) -> DoctorFinding? {
+        guard !names.isEmpty else { return nil }
+        let shown = names.prefix(4).map { "\"\($0)\"" }.joined(separator: ", ")
+        let rest = names.count > 4 ? " and \(names.count - 4) more" : ""
+        return DoctorFinding(
+            .authorities,
+            .warning,
+            "the certificate can't be parsed, and is not trusted, of \(shown)\(rest)",
+            remedy: "ask whoever added it to the system's list for a valid one (X.509 version 3), or remove it"
+        )
     }
 
     private func proxy() -> DoctorFinding {

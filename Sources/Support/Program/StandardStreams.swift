@@ -2,15 +2,18 @@
 
 private import Glibc
 internal import HybridPrimitives
+private import Synchronization
 
 /// The descriptors 0, 1 and 2, with which every program starts.
 public enum StandardStreams {
-    /// Opens substitutes for the descriptors that are closed; must be called before anything else.
+    /// Opens substitutes for the descriptors that are closed, and ignores SIGPIPE; must be called before anything else.
     ///
     /// Otherwise, the next opened file or connection would get such a number and receive output that is meant for
     /// users. Substitutes for input cannot be read and those for output cannot be written, so a closed stream still
-    /// fails.
-    public static func occupyClosed() {
+    /// fails. A write without a reader fails, too, and does not end the process: a service must survive the program
+    /// that reads its log.
+    public static func prepare() {
+        signal(SIGPIPE, SIG_IGN)
         for (descriptor, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
         where fcntl(descriptor, F_GETFD) < 0 {
             // open(2) returns the lowest free number, which is this one.
@@ -71,8 +74,13 @@ extension CommandFailure {
     )
 }
 
-/// Standard error, for whole lines; a failed write is ignored.
+/// Standard error, for whole lines; a line that cannot be written is counted and dropped.
 public enum StandardError {
+    private static let lost = Atomic<Int>(0)
+
+    /// The number of lines that could not be written, for example because nothing reads them or the disk is full.
+    package static var lostLines: Int { lost.load(ordering: .relaxed) }
+
     /// Writes one line with one call, so that lines of several threads do not mix.
     ///
     /// It may contain text from a peer, which ``oneLine(_:)`` makes safe.
@@ -82,7 +90,7 @@ public enum StandardError {
     package static func writeLine(utf8 text: [UInt8]) {
         var line = isPlain(text) ? text : Array(oneLine(String(decoding: text, as: UTF8.self)).utf8)
         line.append(UInt8(ascii: "\n"))
-        writeAll(line, to: STDERR_FILENO)
+        if !writeAll(line, to: STDERR_FILENO) { lost.add(1, ordering: .relaxed) }
     }
 
     /// Writes text unchanged, such as a drawing of several lines; must not be used for text from a peer.

@@ -53,8 +53,8 @@ package final class ChildProcess: Sendable {
 
     /// The kind of child, which decides what it inherits from this process.
     package enum Role: Sendable {
-        /// A user's command, which inherits the process group, the ignored signals and all descriptors that are not
-        /// close-on-exec.
+        /// A user's command, which inherits the process group, the ignored signals except SIGPIPE, and all descriptors
+        /// that are not close-on-exec.
         case command
         /// A program in the same process group, with default signal actions and no descriptors above 2.
         ///
@@ -169,17 +169,18 @@ package final class ChildProcess: Sendable {
     private static let setSession: CShort = 0x80
 
     private static func set(_ attributes: inout posix_spawnattr_t, for role: Role) {
-        var flags = CShort(POSIX_SPAWN_SETSIGMASK)
+        var flags = CShort(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF)
         var signals = sigset_t()
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)
+        // Every program of the project ignores SIGPIPE, which others do not expect.
+        sigaddset(&signals, SIGPIPE)
         if role != .command {
-            for signal in [SIGPIPE, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD, SIGALRM, SIGWINCH, SIGTSTP] {
+            for signal in [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD, SIGALRM, SIGWINCH, SIGTSTP] {
                 sigaddset(&signals, signal)
             }
-            posix_spawnattr_setsigdefault(&attributes, &signals)
-            flags |= CShort(POSIX_SPAWN_SETSIGDEF)
         }
+        posix_spawnattr_setsigdefault(&attributes, &signals)
         if role == .service {
             posix_spawnattr_setpgroup(&attributes, 0)
             flags |= CShort(POSIX_SPAWN_SETPGROUP)

@@ -72,12 +72,24 @@ package struct AirControl: Sendable {
         _ = try await call("SetBlocked", [.string(adapter), .bool(isBlocked)])
     }
 
+    /// Sets the roles of an adapter; one that knows Bluetooth Classic only has none.
+    package func setRoles(_ adapter: String, _ roles: [String]) async throws(BusError) {
+        _ = try await call("SetRoles", [.string(adapter), .strings(roles)])
+    }
+
     /// Sets the number of adverts that an adapter can send at the same time.
     package func setSlots(_ adapter: String, _ count: UInt32) async throws(BusError) {
         _ = try await call("SetSlots", [.string(adapter), .uint32(count)])
     }
 
-    /// Makes the next call of `method` fail with this D-Bus error.
+    /// Stops the discovery of an adapter, such as `hci0`, as after a failure of the controller.
+    ///
+    /// bluetoothd keeps the clients that scan, and refuses to start their discovery again before they have stopped it.
+    package func haltDiscovery(_ adapter: String) async throws(BusError) {
+        _ = try await call("HaltDiscovery", [.string(adapter)])
+    }
+
+    /// Makes the next call of `method` fail with this D-Bus error; several calls of this method count.
     package func failNext(_ method: String, name: String, message: String) async throws(BusError) {
         _ = try await call("FailNext", [.string(method), .string(name), .string(message)])
     }

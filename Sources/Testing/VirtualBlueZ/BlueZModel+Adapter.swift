@@ -49,9 +49,18 @@ extension BlueZModel {
     mutating func stopScan(of name: String, on adapter: String) {
         scanners[adapter]?.remove(name)
         if scanners[adapter]?.isEmpty == true {
+            halted.remove(adapter)
             air.scanEnded(on: adapter, &tree)
             tree.set(adapter, BlueZNames.adapter, ["Discovering": .bool(false)])
         }
+    }
+
+    /// Stops discovery as after a failure of the controller: the clients are kept, and none can start it again before
+    /// it has stopped.
+    mutating func haltDiscovery(of adapter: String) {
+        halted.insert(adapter)
+        air.scanEnded(on: adapter, &tree)
+        tree.set(adapter, BlueZNames.adapter, ["Discovering": .bool(false)])
     }
 
     /// Turns an adapter on or off.
@@ -65,6 +74,7 @@ extension BlueZModel {
             tree.set(adapter, BlueZNames.adapter, ["PowerState": .string("on"), "Powered": .bool(true)])
         } else {
             scanners[adapter] = []
+            halted.remove(adapter)
             air.scanEnded(on: adapter, &tree)
             let changes: ObjectTree.Properties = [
                 "Class": .uint32(0), "Discovering": .bool(false), "PowerState": .string("off"), "Powered": .bool(false),

@@ -45,9 +45,15 @@ extension BlueZModel {
             }
             slots[adapter] = UInt8(clamping: count)
             updateSlots(of: adapter)
+        case "SetRoles":
+            guard let adapter = adapter(named: call.body[0]) else { return .invalidArguments }
+            tree.set(adapter, BlueZNames.adapter, ["Roles": call.body[1]])
         case "FailNext":
             let texts = call.body.compactMap(\.text)
-            failures[texts[0]] = .error(name: texts[1], message: texts[2])
+            failures[texts[0], default: []].append(.error(name: texts[1], message: texts[2]))
+        case "HaltDiscovery":
+            guard let adapter = adapter(named: call.body[0]) else { return .invalidArguments }
+            haltDiscovery(of: adapter)
         case "SwallowNext": swallowed.formUnion(call.body.compactMap(\.text))
         case "Vanish": stopService()
         case "Return": startService()

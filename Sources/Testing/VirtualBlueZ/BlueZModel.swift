@@ -16,8 +16,10 @@ struct BlueZModel: Sendable {
     var registering: [Air.Key: String] = [:]
     /// The last known properties of the adverts' objects.
     var advertObjects: [Air.Key: ObjectTree.Properties] = [:]
-    /// The errors with which the next call of a method fails, keyed by method.
-    var failures: [String: BusReply] = [:]
+    /// The errors with which the next calls of a method fail, keyed by method.
+    var failures: [String: [BusReply]] = [:]
+    /// The adapters whose discovery has stopped although clients scan.
+    var halted: Set<String> = []
     /// The methods whose next call takes effect without a reply.
     var swallowed: Set<String> = []
     var lastInjected = 0
@@ -37,7 +39,10 @@ struct BlueZModel: Sendable {
     mutating func answer(_ call: BusMessage, now: ContinuousClock.Instant) -> BusReply {
         if call.path == AirControl.path, call.interface == AirControl.interface { return control(call, now: now) }
         guard isPresent else { return .notServed }
-        if let failure = failures.removeValue(forKey: call.member) { return failure }
+        if let failure = failures[call.member]?.first {
+            failures[call.member]?.removeFirst()
+            return failure
+        }
         if call.interface == BusNames.introspectable, call.member == "Introspect" {
             return Introspection.xml(of: call.path, in: tree).map { .values([.string($0)]) } ?? .unknownObject
         }
@@ -77,7 +82,7 @@ struct BlueZModel: Sendable {
         if isPresent {
             let powered = Set(slots.keys.filter(isPowered))
             var scanning: [String: [DiscoveryFilter]] = [:]
-            for adapter in powered where scanners[adapter]?.isEmpty == false {
+            for adapter in powered where scanners[adapter]?.isEmpty == false && !halted.contains(adapter) {
                 scanning[adapter] = scanners[adapter]?.map { filters[adapter]?[$0] ?? .none }
             }
             air.advance(to: now, scanning: scanning, powered: powered, isTick: isTick, &tree)
@@ -91,6 +96,7 @@ struct BlueZModel: Sendable {
         tree = ObjectTree()
         air = Air(settings)
         scanners = [:]
+        halted = []
         filters = [:]
         registering = [:]
         advertObjects = [:]

@@ -18,8 +18,8 @@ enum Introspection {
         AirControl.interface: [
             "Inject": "s ay -> s", "InjectProperties": "a{sv} -> s", "Remove": "s",
             "Flood": "s u u", "FloodCount": "s -> (uu)",
-            "SetPowered": "s b", "SetBlocked": "s b", "SetSlots": "s u",
-            "FailNext": "s s s", "SwallowNext": "s", "Vanish": "", "Return": "",
+            "SetPowered": "s b", "SetBlocked": "s b", "SetSlots": "s u", "SetRoles": "s as",
+            "FailNext": "s s s", "HaltDiscovery": "s", "SwallowNext": "s", "Vanish": "", "Return": "",
             "ActiveAdverts": "-> as",
         ],
     ]

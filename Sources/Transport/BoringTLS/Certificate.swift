@@ -5,9 +5,9 @@ private import CNIOBoringSSL
 // Functions of BoringSSL in this file (see BoringSSLErrors.swift):
 //
 // - ASN1_STRING_get0_data, ASN1_STRING_length, ASN1_TIME_to_posix, BIO_free, BIO_new_mem_buf, ERR_GET_LIB, ERR_GET_REASON,
-//   ERR_clear_error, ERR_peek_last_error, EVP_PKEY_free, GENERAL_NAMES_free, OPENSSL_free, PEM_read_bio_PrivateKey,
-//   PEM_read_bio_X509, X509_free, X509_get0_notAfter, X509_get0_notBefore, X509_get_ext_d2i, i2d_X509,
-//   sk_GENERAL_NAME_num, sk_GENERAL_NAME_value
+//   ERR_clear_error, ERR_peek_last_error, EVP_PKEY_free, GENERAL_NAMES_free, OPENSSL_free, PEM_read_bio,
+//   PEM_read_bio_PrivateKey, PEM_read_bio_X509, X509_free, X509_get0_notAfter, X509_get0_notBefore, X509_get_ext_d2i,
+//   d2i_X509, i2d_X509, sk_GENERAL_NAME_num, sk_GENERAL_NAME_value
 
 /// A certificate (RFC 5280 §4.1), verified or not.
 package struct Certificate: ~Copyable {
@@ -87,6 +87,58 @@ package enum PEM {
             return count > 0 && isEnd ? count : nil
         }
         return count ?? nil
+    }
+
+    /// Calls `body` with each certificate that BoringSSL can parse; skips text that is not valid PEM.
+    ///
+    /// - Returns: The bytes of the certificates that BoringSSL cannot parse.
+    package static func parsableCertificates(
+        in pem: [UInt8],
+        _ body: (borrowing Certificate) -> Void
+    ) -> [[UInt8]] {
+        defer { ERR_clear_error() }
+        var refused: [[UInt8]] = []
+        _ = withMemoryBIO(pem) { bio in
+            while true {
+                ERR_clear_error()
+                switch nextCertificate(in: bio) {
+                case .end: return
+                case .notPEM: continue
+                case .der(let der):
+                    let parsed = der.withUnsafeBufferPointer { bytes in
+                        var start = bytes.baseAddress
+                        return d2i_X509(nil, &start, bytes.count)
+                    }
+                    if let parsed { body(Certificate(owning: parsed)) } else { refused.append(der) }
+                }
+            }
+        }
+        return refused
+    }
+
+    private enum Block {
+        case der([UInt8])
+        /// A block that is damaged or holds something else.
+        case notPEM
+        case end
+    }
+
+    private static func nextCertificate(in bio: OpaquePointer) -> Block {
+        var (name, header): (UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<CChar>?)
+        var data: UnsafeMutablePointer<UInt8>?
+        var length = 0
+        guard PEM_read_bio(bio, &name, &header, &data, &length) == 1, let name, let data else {
+            let error = ERR_peek_last_error()
+            let isEnd = ERR_GET_LIB(error) != CInt(ERR_LIB_PEM) || ERR_GET_REASON(error) == PEM_R_NO_START_LINE
+            return isEnd ? .end : .notPEM
+        }
+        defer {
+            OPENSSL_free(name)
+            OPENSSL_free(header)
+            OPENSSL_free(data)
+        }
+        guard ["CERTIFICATE", "X509 CERTIFICATE"].contains(String(cString: name)) else { return .notPEM }
+        return .der(Array(UnsafeBufferPointer(start: data, count: length)))
     }
 
     /// Calls `body` with BoringSSL's private key; `nil` if there is none that is not encrypted.

@@ -33,6 +33,20 @@ extension TLSContext {
         return count != nil && areAdded
     }
 
+    /// Makes clients verify the server's chain with those certificates of a text in PEM that can be used.
+    ///
+    /// - Returns: False if there is none.
+    package func trust(usableIn pem: [UInt8]) -> Bool {
+        defer { BoringSSLErrors.clear() }
+        verifyChains()
+        let store = SSL_CTX_get_cert_store(pointer)
+        var areAdded = false
+        _ = PEM.parsableCertificates(in: pem) { certificate in
+            if X509_STORE_add_cert(store, certificate.pointer) == 1 { areAdded = true }
+        }
+        return areAdded
+    }
+
     private func verifyChains() {
         SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
         // Servers that send an outdated root do not hide a trusted one.

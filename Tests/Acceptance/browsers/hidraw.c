@@ -49,6 +49,21 @@ static int connected(int flags)
 OPEN(open)
 OPEN(open64)
 
+/* Reading from a node whose device is gone fails. Without an error, Chromium reads the end of the socket again and again, and
+   keeps each result as a report, until its memory is exhausted. */
+ssize_t read(int file, void *data, size_t length)
+{
+    ssize_t (*next)(int, void *, size_t) = (ssize_t (*)(int, void *, size_t)) dlsym(RTLD_NEXT, "read");
+    ssize_t count = next(file, data, length);
+    struct sockaddr_un peer;
+    socklen_t size = sizeof peer;
+    const char *path = getenv("HIDRAW_SOCKET");
+    if (count != 0 || length == 0 || !path || getpeername(file, (struct sockaddr *) &peer, &size)) return count;
+    if (peer.sun_family != AF_UNIX || size <= sizeof peer.sun_family || strncmp(peer.sun_path, path, sizeof peer.sun_path)) return 0;
+    errno = EIO;
+    return -1;
+}
+
 int ioctl(int file, unsigned long request, ...)
 {
     int (*next)(int, unsigned long, ...) = (int (*)(int, unsigned long, ...)) dlsym(RTLD_NEXT, "ioctl");

@@ -47,9 +47,18 @@ struct NotificationTests {
         }
     }
 
-    @Test("is declined if the user dismisses it, and expires otherwise")
+    @Test("is answered by an action that the server reports after the end of the notification")
+    func actionAfterEnd() async throws {
+        for reason: UInt32 in [1, 2, 3] {
+            #expect(try await answer(.closeBeforeChoice(reason, 0)) == .success(.agreed))
+            #expect(try await answer(.closeBeforeChoice(reason, 1)) == .success(.declined))
+        }
+    }
+
+    @Test("is not declined if the user dismisses it, and expires otherwise")
     func closed() async throws {
-        #expect(try await answer(.close(2)) == .success(.declined))
+        #expect(try await answer(.close(2)) == .success(.dismissed))
+        #expect(try await answer(.close(4)) == .success(.dismissed))
         #expect(try await answer(.close(1)) == .success(.expired))
         #expect(try await answer(.wait, within: .milliseconds(50)) == .success(.expired))
     }

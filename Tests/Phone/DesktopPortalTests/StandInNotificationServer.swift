@@ -16,6 +16,8 @@ final class StandInNotificationServer: Sendable {
         case choose(Int, early: Bool = false)
         /// The notification is closed with this reason.
         case close(UInt32)
+        /// The notification is closed with a reason before the user's choice of an action is reported, as by awesome.
+        case closeBeforeChoice(UInt32, Int)
         /// The user ignores the notification.
         case wait
         /// The server shows no actions.
@@ -99,6 +101,11 @@ final class StandInNotificationServer: Sendable {
             emit("ActionInvoked", actions[2 * position])
             emit("NotificationClosed", .uint32(2))
             if early { accept() }
+        case .closeBeforeChoice(let reason, let position):
+            accept()
+            emit("NotificationClosed", .uint32(reason))
+            emit("NotificationClosed", .uint32(reason))
+            emit("ActionInvoked", actions[2 * position])
         case .close(let reason):
             accept()
             emit("NotificationClosed", .uint32(reason))

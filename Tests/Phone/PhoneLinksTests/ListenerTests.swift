@@ -43,12 +43,32 @@ struct ListenerTests {
         #expect(delay.next(.requested, using: &random) <= .seconds(5))
     }
 
-    @Test("Only close code 1012 asks for an early reconnection")
+    @Test("Close code 1012, and an orderly end of a connection that lasted, permit an early reconnection")
     func causes() {
-        #expect(ReconnectDelay.Cause(TunnelError.closed(code: 1012)) == .requested)
-        for error in [TunnelError.closed(code: 1001), .closed(code: 1008), .connectionLost, .network(.relayBusy)] {
-            #expect(ReconnectDelay.Cause(error) == .failure)
+        for duration in [nil, .zero, .seconds(30)] as [Duration?] {
+            #expect(ReconnectDelay.Cause(TunnelError.closed(code: 1012), after: duration) == .requested)
         }
+        // Balancers end connections with a close frame or without.
+        for error in [TunnelError.closed(code: 1001), .closed(code: 1008), .connectionLost] {
+            #expect(ReconnectDelay.Cause(error, after: nil) == .failure)
+            #expect(ReconnectDelay.Cause(error, after: .seconds(9)) == .failure)
+            #expect(ReconnectDelay.Cause(error, after: .seconds(29)) == .requested)
+        }
+        for error in [TunnelError.network(.relayBusy), .relaySilent, .relayMisbehaved("HOW")] {
+            #expect(ReconnectDelay.Cause(error, after: .seconds(300)) == .failure)
+        }
+    }
+
+    @Test("Behind a balancer that ends connections after 30 seconds, a phone is reachable most of the time")
+    func balancer() {
+        var random = SeededGenerator()
+        var (delay, waited) = (ReconnectDelay(), Duration.zero)
+        for _ in 0..<100 {
+            let cause = ReconnectDelay.Cause(TunnelError.connectionLost, after: .seconds(29))
+            delay.reset()
+            waited += delay.next(cause, using: &random)
+        }
+        #expect(waited < .seconds(100 * 5), "\(random)")
     }
 
     @Test("A resume is noticed, and the beginning of a suspend is not")

@@ -61,6 +61,7 @@ struct RelayTests {
                             switch event {
                             case .listening(let label, _): lines.append("listening \(label)")
                             case .disconnected(_, let failure): lines.append("disconnected \(failure.code)")
+                            case .cut(let label, _, _): lines.append("cut \(label)")
                             case .revoked(let label): lines.append("revoked \(label)")
                             case .unusable(let sentence): lines.append(sentence)
                             }

@@ -93,7 +93,7 @@ extension HandDrivenRelay {
         let head = try #require(end.takeHead(), "the relay has responded")
         try #require(head.hasPrefix("HTTP/1.1 101 "), "\(head)")
         #expect(head.contains("\r\nSec-WebSocket-Protocol: hybrid-relay.listen.v1\r\n"))
-        guard case .hello(let challenge, 55) = try end.takeListenMessage() else {
+        guard case .hello(let challenge, 25) = try end.takeListenMessage() else {
             Issue.record("the first message is a challenge")
             throw WireEnd.Ended()
         }

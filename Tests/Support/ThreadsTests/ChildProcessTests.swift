@@ -45,6 +45,15 @@ struct ChildProcessTests {
         #expect(try await status(of: script, role: .helper) == 1)
     }
 
+    @Test(
+        "does not ignore SIGPIPE, unlike the programs of the project",
+        arguments: [ChildProcess.Role.command, .helper, .service]
+    )
+    func brokenPipe(role: ChildProcess.Role) async throws {
+        signal(SIGPIPE, SIG_IGN)
+        #expect(try await status(of: "kill -PIPE $$", role: role) == 128 + SIGPIPE)
+    }
+
     @Test("leads its group or session if its role says so")
     func groups() async throws {
         // Fields 5 and 6 of /proc/PID/stat are the process group and the session.

@@ -119,13 +119,19 @@ package final class Peer {
 
     /// Accepts the request of a proxy's client, and continues as the server behind the proxy.
     ///
+    /// - Parameters:
+    ///   - identity: The certificate of the server.
+    ///   - interim: Interim responses before the final one.
     /// - Returns: The request.
-    package func answerAsProxy(for identity: TestCertificates.Identity) async throws -> String {
+    package func answerAsProxy(
+        for identity: TestCertificates.Identity,
+        after interim: String = ""
+    ) async throws -> String {
         let head = try await readHead()
         let tls = try await TestCertificates.context(identity)
         // In one turn of the loop, so that the client's next bytes find TLS in place.
         try await channel.eventLoop.submit { [channel] in
-            channel.writeAndFlush(ByteBuffer(string: "HTTP/1.1 200 OK\r\n\r\n"), promise: nil)
+            channel.writeAndFlush(ByteBuffer(string: interim + "HTTP/1.1 200 OK\r\n\r\n"), promise: nil)
             try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls), position: .first)
         }.get()
         return String(decoding: head, as: UTF8.self)

@@ -46,12 +46,13 @@ package final class RunningProgram: Sendable {
         in folder: String,
         environment: [String: String] = SpawnedProcess.environment,
         input: String? = nil,
-        output: String? = nil
+        output: String? = nil,
+        errors: String? = nil
     ) throws {
         self.name = name
         let base = "\(folder)/\(UUID().uuidString.prefix(8))-\(name.split(separator: "/").last ?? "program")"
         outputPath = output ?? base + ".out"
-        errorPath = base + ".err"
+        errorPath = errors ?? base + ".err"
         if let input { try Data(input.utf8).write(to: URL(fileURLWithPath: base + ".in")) }
         process = try SpawnedProcess(
             [name.hasPrefix("/") ? name : BuildFolder.program(name)] + arguments,

@@ -123,7 +123,7 @@ struct ContactListenerTests {
     @Test("Pings are answered and keep the connection alive")
     func pings() async throws {
         let (alive, wake) = try await ScriptedRelay.run { peer in
-            let hello = try Self.frame(.hello(#require(Self.challenge), pingSeconds: 3))
+            let hello = try Self.frame(.hello(#require(Self.challenge), pingSeconds: 6))
             try await peer.open(ListenMessage.subprotocol, then: hello)
             _ = try await peer.readMessage()
             try await peer.send(Self.frame(.ok))

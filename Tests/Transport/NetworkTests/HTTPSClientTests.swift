@@ -176,7 +176,7 @@ struct HTTPSClientTests {
         for (policy, target) in [(AddressPolicy.globalOnly, "1.1.1.1:443"), (.any, nil)] {
             let host = try #require(TestCertificates.domain).host
             let (head, status) = try await ScriptedServer.run(nil) { peer in
-                let connect = try await peer.answerAsProxy(for: .relay)
+                let connect = try await peer.answerAsProxy(for: .relay, after: "HTTP/1.1 102 Processing\r\n\r\n")
                 _ = try await peer.readHead()
                 try await peer.sendThrough(Array("HTTP/1.1 204 No Content\r\n\r\n".utf8))
                 await peer.readToEnd()

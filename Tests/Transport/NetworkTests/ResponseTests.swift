@@ -20,6 +20,25 @@ struct ResponseTests {
         }
     }
 
+    @Test("Interim responses before the final one are skipped, up to eight")
+    func interimResponses() {
+        let interim = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"
+        let final = "HTTP/1.1 200 Connection established\r\n\r\n"
+        var head = ResponseHead()
+        let four = Array((String(repeating: interim, count: 4) + final).utf8)
+        for byte in four.dropLast() { #expect(head.append([byte]) == .incomplete) }
+        #expect(head.append(four.suffix(1)) == .complete(status: 200, rest: []))
+        for ending in ["", "rest"] {
+            var head = ResponseHead()
+            #expect(head.append(four + ending.utf8) == .complete(status: 200, rest: Array(ending.utf8)))
+        }
+        head = ResponseHead()
+        let five = Array((String(repeating: interim, count: 5) + final).utf8)
+        #expect(head.append(five) == .malformed(InterimResponses.tooMany))
+        head = ResponseHead()
+        #expect(head.append(Array("HTTP/1.1 101 Other\n\n".utf8)) == .complete(status: 101, rest: []))
+    }
+
     @Test("Dates of RFC 9110 are parsed")
     func dates() {
         for (text, seconds) in [

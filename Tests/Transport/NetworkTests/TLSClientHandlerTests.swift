@@ -368,6 +368,37 @@ struct TLSClientHandlerTests {
 
     // MARK: Trust
 
+    @Test("A certificate that BoringSSL cannot parse is skipped, and named; the others of the bundle are trusted")
+    func unusableAuthority() async throws {
+        try await TestFolder.with { folder in
+            let certificates = try await TestCertificates.shared()
+            // Version 1 with extensions, as some private authorities have.
+            let lines = TestFile.text(certificates.path("unknown.pem")).split(separator: "\n").filter {
+                !$0.contains("-")
+            }
+            var der = try #require(Data(base64Encoded: lines.joined()))
+            let version = try #require(der.firstRange(of: Data([0xA0, 3, 2, 1, 2])))
+            der[version.upperBound - 1] = 0
+            let damaged = "-----BEGIN CERTIFICATE-----\n\(der.base64EncodedString())\n-----END CERTIFICATE-----\n"
+            let cut = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END OTHER-----\n"
+            let trusted = TestFile.text(certificates.authority)
+            let bundle = try folder.write("A list\n" + damaged + cut + trusted + damaged, to: "bundle.crt")
+            #expect(SystemAnchors.unusable(bundles: [bundle]) == ["unknown", "unknown"])
+            #expect(SystemAnchors.unusable(bundles: ["/nonexistent"]) == [])
+
+            let server = try await OpenSSLServer(.relay, [], in: folder)
+            let tls = try ClientTLS(system: SystemAnchors(bundles: [bundle], folders: [folder.path]))
+            let client = try await TLSTestClient(to: server.port, tls, sessions: nil, request: "request\n")
+            try await server.wait(for: "request\n")
+            await client.close()
+
+            let useless = try folder.write(damaged, to: "useless.crt")
+            #expect(throws: NetworkError.trustAnchorsUnusable("the system's list")) {
+                try ClientTLS(system: SystemAnchors(bundles: [useless], folders: []))
+            }
+        }
+    }
+
     @Test("A folder with hashed names replaces the bundle if it has as many certificates", arguments: [true, false])
     func hashedFolder(isComplete: Bool) async throws {
         try await TestFolder.with { folder in

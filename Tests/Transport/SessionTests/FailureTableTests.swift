@@ -16,8 +16,9 @@ struct FailureTableTests {
         guard let adapter = AdapterName("hci0") else { return [] }
         return [
             .noSystemBus, .noBluetoothService, .noAdapter, .adapterNotFound(adapter), .adapterOff(adapter),
+            .noLowEnergy(adapter),
             .notPermitted("WORDS"), .noFreeAdvertisingSlot(adapter), .bluetoothServiceGone, .timedOut, .interrupted,
-            .failed("WORDS"),
+            .busy("WORDS"), .failed("WORDS"),
         ]
     }()
 

@@ -34,6 +34,8 @@ package struct LinkListeners: Sendable {
         case listening(label: String, host: String)
         /// A connection ended, or could not be opened; reported once for each cause.
         case disconnected(label: String, any ExplainedFailure)
+        /// Several connections in a row ended early and in order, the last one after this time.
+        case cut(label: String, host: String, seconds: Int)
         /// The relay has confirmed a revocation.
         case revoked(label: String)
         /// A link cannot be used; the text is a sentence.
@@ -146,10 +148,10 @@ package struct LinkListeners: Sendable {
 
     // MARK: Active links
 
-    /// The minimum duration of a connection after which the delays start again.
-    private static let stableDuration = Duration.seconds(30)
     /// The lowest age at which a relay ends every connection, less a margin; an earlier end may be a restart.
     private static let connectionLifetime = Duration.seconds(470)
+    /// Number of connections in a row that something else than the relay has ended, after which that is reported.
+    private static let maximumCuts = 3
     /// Number of attempts after a resume with the shorter delays.
     private static let attemptsAfterResume = 3
     /// The interval at which revocations are repeated if nothing indicates a restart of the relay.
@@ -161,7 +163,7 @@ package struct LinkListeners: Sendable {
         _ restarts: AwaitableState<[TunnelDomain: Int]>
     ) async {
         var generator = SystemRandomNumberGenerator()
-        var (delay, mayHaveRestarted, attemptsAfterResume) = (ReconnectDelay(), false, 0)
+        var (delay, mayHaveRestarted, attemptsAfterResume, cuts) = (ReconnectDelay(), false, 0, 0)
         // The cause that was reported last; empty while the device is reachable.
         let reported = Locked<String?>(nil)
         while !Task.isCancelled {
@@ -186,13 +188,19 @@ package struct LinkListeners: Sendable {
             if Task.isCancelled { return }
             let duration = opened.withLock { $0 }.map { ContinuousClock.now - $0 }
             mayHaveRestarted = duration.map { $0 < Self.connectionLifetime } ?? true
-            if let duration, duration >= Self.stableDuration { delay.reset() }
+            if let duration, duration >= ReconnectDelay.stableDuration { delay.reset() }
             if ending is Resumed {
                 delay.reset()
                 attemptsAfterResume = Self.attemptsAfterResume
                 continue
             }
-            var cause = ReconnectDelay.Cause(ending)
+            var cause = ReconnectDelay.Cause(ending, after: duration)
+            let isCut = cause == .requested && mayHaveRestarted && (ending as? TunnelError)?.closeCode != 1012
+            cuts = isCut ? cuts + 1 : 0
+            if cuts == Self.maximumCuts, let duration {
+                let seconds = Int(duration / .seconds(1))
+                report(.cut(label: record.label, host: record.domain.host, seconds: seconds))
+            }
             // A relay ends each connection after ten minutes, which is not worth a line.
             if cause == .failure || duration == nil { complain(ending, record, reported) }
             // The network is often not ready at once.

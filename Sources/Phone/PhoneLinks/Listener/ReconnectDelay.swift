@@ -4,24 +4,36 @@ internal import HybridDataChannel
 
 /// The delays between attempts to reach a relay: random, so that many phones do not return at the same moment.
 ///
-/// The upper limit is 5 s if the relay asked for a reconnection or the device resumed, and 40 s otherwise. It doubles
-/// with each failure, up to 320 s.
+/// The upper limit is 5 s if the last connection ended in order or the device resumed, and 40 s otherwise. It doubles
+/// with each attempt, up to 320 s, and starts again after a connection that lasted.
 struct ReconnectDelay: Sendable {
     /// The reason for a reconnection.
     enum Cause: Sendable {
-        /// The relay is shutting down or moves its listeners (close code 1012), or the device resumed.
+        /// The relay is shutting down or moves its listeners (close code 1012), the device resumed, or a connection that
+        /// lasted was closed, as balancers do after a fixed time.
         case requested
         /// Any other end of a connection, or a failure to connect.
         case failure
 
         /// Creates the cause that corresponds to the error of a connection.
-        init(_ error: any Error) {
-            self = (error as? TunnelError)?.closeCode == 1012 ? .requested : .failure
+        ///
+        /// - Parameters:
+        ///   - error: The error that ended the connection, or with which it failed.
+        ///   - duration: The time since the relay accepted the proof; `nil` if it did not.
+        init(_ error: any Error, after duration: Duration?) {
+            let error = error as? TunnelError
+            let isClosed = error?.closeCode != nil || error == .connectionLost
+            let lasted = duration.map { $0 >= ReconnectDelay.stableDuration } ?? false
+            self = error?.closeCode == 1012 || (isClosed && lasted) ? .requested : .failure
         }
 
         fileprivate var limit: Int { self == .requested ? 5 : 40 }
     }
 
+    /// The minimum duration of a connection after which the delays start again.
+    ///
+    /// It is shorter than the time after which common balancers end a connection (30 s).
+    static let stableDuration = Duration.seconds(10)
     /// Maximum delay in seconds.
     static let maximum = 320
 

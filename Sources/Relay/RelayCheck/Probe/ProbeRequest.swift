@@ -82,7 +82,16 @@ struct ProbeResponse: Sendable {
     }
 
     /// Takes a head from the front of the bytes; `nil` if it is incomplete.
+    ///
+    /// Interim responses, which a proxy in front of the relay may send, are skipped (RFC 9110 §15.2).
     static func take(from bytes: inout ByteBuffer) throws(ProbeError) -> ProbeResponse? {
+        while let response = try next(in: &bytes) {
+            if !(100...199).contains(response.status) || response.status == 101 { return response }
+        }
+        return nil
+    }
+
+    private static func next(in bytes: inout ByteBuffer) throws(ProbeError) -> ProbeResponse? {
         let all = bytes.readableBytesView.prefix(maximumLength)
         guard let end = all.firstRange(of: Array("\r\n\r\n".utf8)) else {
             guard bytes.readableBytes < maximumLength else {

@@ -84,7 +84,7 @@ public struct RelayLimits: Sendable, Equatable {
     /// In a cluster, phones return in this time to the relay that the load balancer chooses for them.
     public var listening: TimeAmount = .minutes(10)
     /// Time without received bytes after which a phone that listens is pinged, and the interval between further pings.
-    public var listenerPingInterval: TimeAmount = .seconds(55)
+    public var listenerPingInterval: TimeAmount = .seconds(25)
     /// Maximum number of requests that wait for a phone to listen; further ones are refused with status 503.
     public var heldContacts = 1000
     /// Maximum time that such a request waits; then it is refused with status 404.

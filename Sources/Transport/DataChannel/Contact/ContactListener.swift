@@ -30,10 +30,10 @@ public struct ContactListener: Sendable {
         bearerToken: BearerToken? = nil,
         _ body: @Sendable (ContactListener) async throws -> Result
     ) async throws -> Result {
-        try await withListener(key, at: relay, bearerToken: bearerToken, grace: .seconds(10), body)
+        try await withListener(key, at: relay, bearerToken: bearerToken, grace: .seconds(20), body)
     }
 
-    /// Connects as above; `grace` is the time without any data that is tolerated beyond two pings.
+    /// Connects as above; `grace` is the time without any data that is tolerated after a ping is due.
     static func withListener<Result: Sendable>(
         _ key: ContactKey,
         at relay: RelayEndpoint,
@@ -50,7 +50,7 @@ public struct ContactListener: Sendable {
                 .seconds(Int64(relay.network.timeouts.open)),
                 .network(.timedOut(host: relay.displayName(of: host), .upgrading))
             ) { try await listener.proveOwnership() }
-            try await tunnel.endAfterSilence(.seconds(Int64(2 * pingSeconds)) + grace)
+            try await tunnel.endAfterSilence(.seconds(Int64(pingSeconds)) + grace)
             return try await body(listener)
         }
     }

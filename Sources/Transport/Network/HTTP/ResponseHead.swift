@@ -2,12 +2,12 @@
 
 /// The head of an HTTP response, read piece by piece.
 ///
-/// Only its status is used.
+/// Only its status is used. Interim responses before the final one are skipped (RFC 9110 §15.2).
 struct ResponseHead {
     /// The result of appending a piece.
     enum Reading: Equatable {
         case incomplete
-        /// The bytes are not an HTTP response, or the head is too long.
+        /// The bytes are not an HTTP response, the head is too long, or there are too many interim responses.
         case malformed(String)
         /// The status, and the bytes that follow the head.
         case complete(status: Int, rest: [UInt8])
@@ -17,21 +17,26 @@ struct ResponseHead {
 
     private var bytes: [UInt8] = []
     private var end = HeadEndDetector()
+    private var interim = InterimResponses()
 
     /// Appends the next bytes of the response.
     mutating func append(_ piece: some Collection<UInt8>) -> Reading {
         var rest = piece[...]
-        while !end.isReached, let byte = rest.popFirst() {
-            end.take(byte)
-            bytes.append(byte)
-            guard !end.isTooLong else { return .malformed(HeadEndDetector.tooLong) }
+        while true {
+            while !end.isReached, let byte = rest.popFirst() {
+                end.take(byte)
+                bytes.append(byte)
+                guard !end.isTooLong else { return .malformed(HeadEndDetector.tooLong) }
+            }
+            guard bytes.prefix(Self.start.count).elementsEqual(Self.start.prefix(bytes.count)) else {
+                return .malformed("it does not speak HTTP")
+            }
+            guard end.isReached else { return .incomplete }
+            guard let status else { return .malformed("it does not speak HTTP") }
+            guard InterimResponses.include(status) else { return .complete(status: status, rest: Array(rest)) }
+            guard interim.mayContinue() else { return .malformed(InterimResponses.tooMany) }
+            (bytes, end) = ([], HeadEndDetector())
         }
-        guard bytes.prefix(Self.start.count).elementsEqual(Self.start.prefix(bytes.count)) else {
-            return .malformed("it does not speak HTTP")
-        }
-        guard end.isReached else { return .incomplete }
-        guard let status else { return .malformed("it does not speak HTTP") }
-        return .complete(status: status, rest: Array(rest))
     }
 
     /// The status `NNN` of a first line `HTTP/1.x NNN`, which must end there or continue with a space.
@@ -42,6 +47,25 @@ struct ResponseHead {
         }
         let status = bytes[9..<12].reduce(0) { $0 * 10 + Int($1 - 0x30) }
         return (100...599).contains(status) ? status : nil
+    }
+}
+
+/// The interim responses before a final one (RFC 9110 §15.2), whose number is limited.
+struct InterimResponses {
+    /// Maximum number of interim responses.
+    static let maximum = 8
+    /// The complaint about more of them.
+    static let tooMany = "it sent more than \(maximum) interim responses"
+
+    private var count = 0
+
+    /// Returns true if a response with this status is an interim one; 101 ends the exchange by HTTP.
+    static func include(_ status: Int) -> Bool { (100...199).contains(status) && status != 101 }
+
+    /// Counts an interim response; returns false if it is one too many.
+    mutating func mayContinue() -> Bool {
+        count += 1
+        return count <= Self.maximum
     }
 }
 

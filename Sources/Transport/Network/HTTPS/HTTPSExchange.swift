@@ -129,7 +129,7 @@ final class HTTPSExchange: Sendable {
         }
         try pipeline.addHandler(client.tls.handler(for: url.host))
         try pipeline.addHandlers([
-            HeadLimiter(interimResponses: 8), HTTPRequestEncoder(), ByteToMessageHandler(HTTPResponseDecoder()),
+            HeadLimiter(), HTTPRequestEncoder(), ByteToMessageHandler(HTTPResponseDecoder()),
             HTTPSResponseCollector(head, request.body, limit: client.maximumBodyLength) { [url] result in
                 self.finish(result.map { HTTPSResponse(url: url, status: $0.status, body: $0.body, fields: $0.fields) })
             },

@@ -39,7 +39,7 @@ final class TLSClientContext: Sendable {
     private static func setTrust(_ trust: Trust, in settings: TLSContext) -> Bool {
         switch trust {
         case .anything: true
-        case .system(let anchors): settings.trust(bundle: anchors.bundle, folder: anchors.folder)
+        case .system(let anchors): anchors.areTrusted(by: settings)
         case .certificates(let pem): settings.trust(certificates: pem)
         }
     }

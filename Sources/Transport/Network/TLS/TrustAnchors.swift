@@ -2,6 +2,7 @@
 
 internal import Crypto
 internal import Glibc
+internal import HybridBoringTLS
 
 /// Files of certificates (PEM) that are trusted instead of the system's.
 public enum TrustAnchors {
@@ -9,6 +10,11 @@ public enum TrustAnchors {
     ///
     /// - Throws: ``NetworkError/trustAnchorsUnusable(_:)``.
     public static func check(_ path: String) throws(NetworkError) { _ = try context(path) }
+
+    /// The names of the system's authorities that are not trusted because BoringSSL cannot parse their certificates.
+    ///
+    /// The names are safe for a terminal. Only a file of all certificates is examined.
+    package static var unusableInSystem: [String] { SystemAnchors.unusable() }
 
     /// Returns the TLS settings that trust the certificates of a file, at least one, and the file's SHA-256.
     static func context(_ path: String) throws(NetworkError) -> (TLSClientContext, digest: [UInt8]) {
@@ -46,6 +52,26 @@ struct SystemAnchors: Sendable {
         }
         let count = Self.count("-----BEGIN CERTIFICATE-----", in: pem)
         self.bundle = count > 0 && count == Self.hashedNames(in: folder) ? nil : bundle
+    }
+
+    /// Makes clients verify the server's chain with these certificates, without those that BoringSSL cannot parse.
+    ///
+    /// - Returns: False if none can be used.
+    func areTrusted(by settings: TLSContext) -> Bool {
+        if settings.trust(bundle: bundle, folder: folder) { return true }
+        // One certificate that cannot be parsed makes BoringSSL refuse the whole bundle.
+        guard let bundle, let pem = FileBytes.read(bundle), settings.trust(usableIn: pem) else { return false }
+        return folder == nil || settings.trust(bundle: nil, folder: folder)
+    }
+
+    /// Returns the names of the authorities in the first existing bundle that cannot be parsed.
+    static func unusable(bundles: [String] = Self.bundles) -> [String] {
+        guard let bundle = bundles.first(where: { kind(of: $0) == S_IFREG }), let pem = FileBytes.read(bundle) else {
+            return []
+        }
+        return PEM.parsableCertificates(in: pem) { _ in }.map { der in
+            IssuerName(certificate: der)?.text ?? "an authority without a readable name"
+        }
     }
 
     private static func kind(of path: String) -> mode_t? {

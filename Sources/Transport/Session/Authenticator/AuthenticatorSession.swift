@@ -213,6 +213,8 @@ public enum AuthenticatorEvent: Sendable {
     case tunnelOpen(TunnelDomain)
     /// The advert is being sent.
     case advertising
+    /// Bluetooth refuses the advert for now, and is asked again.
+    case radioBusy(RadioError)
     /// Clients can also connect over L2CAP.
     case listeningByRadio
     /// Clients cannot connect over L2CAP, so the session uses the relay only.

@@ -40,7 +40,11 @@ struct PendingClientConnection: Sendable {
         _ limit: Duration,
         _ events: @escaping @Sendable (AuthenticatorEvent) -> Void
     ) async throws -> VerifiedClient {
-        try await radio.withAdvert(eid.sealed(with: offer.secret.eidKey), acceptingSocket: acceptingSocket) { advert in
+        try await radio.withAdvert(
+            eid.sealed(with: offer.secret.eidKey),
+            acceptingSocket: acceptingSocket,
+            retrying: { events(.radioBusy($0)) }
+        ) { advert in
             events(.advertising)
             return try await withThrowingTaskGroup(of: VerifiedClient.self) { group in
                 group.addTask {

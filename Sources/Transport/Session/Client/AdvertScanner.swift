@@ -43,13 +43,21 @@ final class AdvertScanner: Sendable {
     /// - Parameters:
     ///   - target: The adverts of the ceremony.
     ///   - scanning: Called each time the radio starts to scan; the argument is true the first time.
-    ///   - lost: Called each time Bluetooth becomes unavailable.
-    /// - Throws: `RadioError` if Bluetooth fails before the first scan or permanently; `CancellationError`.
+    ///   - lost: Called each time Bluetooth becomes unavailable or busy.
+    /// - Throws: `RadioError` if Bluetooth fails permanently, or before the first scan unless it is only busy;
+    ///   `CancellationError`.
     func scan(
         for target: Target,
         scanning: @escaping @Sendable (_ isFirst: Bool) -> Void,
-        lost: @Sendable (RadioError) -> Void
+        lost: @escaping @Sendable (RadioError) -> Void
     ) async throws -> Match {
+        let failed: @Sendable (RadioError) -> Void = { [self] error in
+            let isNew = state.withLock { state in
+                defer { state.error = error }
+                return state.error != error
+            }
+            if isNew { lost(error) }
+        }
         let started: @Sendable () -> Void = { [self] in
             let isFirst = state.withLock { state in
                 defer { state = State(hasScanned: true) }
@@ -64,10 +72,9 @@ final class AdvertScanner: Sendable {
                 if current !== radio { await current.close() }
             } of: {
                 do {
-                    return try await Self.scan(with: current, for: target, scanning: started)
-                } catch let error as RadioError where error.isTemporary && state.withLock({ $0.hasScanned }) {
-                    state.withLock { $0.error = error }
-                    lost(error)
+                    return try await Self.scan(with: current, for: target, retrying: failed, scanning: started)
+                } catch let error as RadioError where isWorthWaiting(error) {
+                    failed(error)
                     return nil
                 }
             }
@@ -76,9 +83,15 @@ final class AdvertScanner: Sendable {
         }
     }
 
+    /// Returns true if the radio may become usable within the time limit.
+    private func isWorthWaiting(_ error: RadioError) -> Bool {
+        error.isTemporary && (error.isBusy || state.withLock { $0.hasScanned })
+    }
+
     private static func scan(
         with radio: BluetoothRadio,
         for target: Target,
+        retrying: @Sendable (RadioError) -> Void,
         scanning: @escaping @Sendable () -> Void
     ) async throws -> Match {
         // Adverts are filtered on arrival, so a flood of unrelated adverts cannot displace the right one from the
@@ -86,7 +99,7 @@ final class AdvertScanner: Sendable {
         let isOurs: @Sendable (ReceivedAdvert) -> Bool = {
             EID.open($0.advert, with: target.key, for: target.ceremony) != nil
         }
-        return try await radio.withScan(for: isOurs) { adverts in
+        return try await radio.withScan(for: isOurs, retrying: retrying) { adverts in
             scanning()
             for try await received in adverts {
                 guard let eid = EID.open(received.advert, with: target.key, for: target.ceremony) else { continue }

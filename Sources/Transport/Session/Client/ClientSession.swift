@@ -189,7 +189,7 @@ public struct ClientTimeouts: Sendable {
 public enum ClientEvent: Sendable {
     /// The radio is scanning, so the QR code can be shown now.
     case codeReady(QROffer)
-    /// Bluetooth became unavailable; the session waits until it returns.
+    /// Bluetooth became unavailable or is busy; the session waits until it returns.
     case radioLost(RadioError)
     /// Bluetooth is available again, and the radio is scanning.
     case radioRestored

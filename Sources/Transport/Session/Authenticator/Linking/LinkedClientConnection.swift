@@ -51,7 +51,7 @@ struct LinkedClientConnection: Sendable {
         let stage = AwaitableState(AdvertStage.sent)
         return try await withThrowingTaskGroup(of: Outcome?.self) { group in
             group.addTask {
-                try await radio.withAdvert(sealed) { advert in
+                try await radio.withAdvert(sealed, retrying: { events(.radioBusy($0)) }) { advert in
                     events(.advertising)
                     try await Self.keep(advert, until: stage)
                 }
