@@ -40,10 +40,11 @@ struct PendingClientConnection: Sendable {
         _ limit: Duration,
         _ events: @escaping @Sendable (AuthenticatorEvent) -> Void
     ) async throws -> VerifiedClient {
-        try await radio.withAdvert(
+        let reportBusy: @Sendable (RadioError) -> Void = { events(.radioBusy($0)) }
+        return try await radio.withAdvert(
             eid.sealed(with: offer.secret.eidKey),
             acceptingSocket: acceptingSocket,
-            retrying: { events(.radioBusy($0)) }
+            retrying: reportBusy
         ) { advert in
             events(.advertising)
             return try await withThrowingTaskGroup(of: VerifiedClient.self) { group in
