@@ -45,7 +45,8 @@ struct SecurityKeyService {
 
     /// The version of the product as that of a device.
     private static var version: CTAPHIDDeviceVersion {
-        let parts = ProductVersion.text.split(separator: ".").map { UInt8($0.prefix { $0.isNumber }) ?? 0 } + [0, 0, 0]
+        var parts: [UInt8] = ProductVersion.text.split(separator: ".").map { UInt8($0.prefix { $0.isNumber }) ?? 0 }
+        parts += [0, 0, 0]
         return CTAPHIDDeviceVersion(major: parts[0], minor: parts[1], build: parts[2])
     }
 }

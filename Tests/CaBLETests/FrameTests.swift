@@ -33,7 +33,7 @@ struct FrameTests {
         let initiator = try one.initiator(linked: false)
         let answer = try one.responder(linked: false).answer(initiator.message1)
         let clientChannel = try initiator.finish(answer.message2).open()
-        let phoneChannel = answer.keys.open()
+        let phoneChannel = answer.takeKeys().open()
         var clientSealer = clientChannel.sealer
         var clientOpener = clientChannel.opener
         var phoneSealer = phoneChannel.sealer

@@ -68,7 +68,7 @@ struct OracleCeremonyTests {
             let channel = try theirs.finish(answer.message2.bytes)
             let hash = answer.keys.handshakeHash.bytes
             #expect(hash == channel.hash, "\(random)")
-            var crypter = answer.keys.open()
+            var crypter = answer.takeKeys().open()
             try exchange(&crypter, sends: channel.toInitiator, receives: channel.toResponder, using: &random)
         }
     }

@@ -61,11 +61,14 @@ public struct ResponderHandshake: ~Copyable, Sendable {
 }
 
 /// The response to a verified message 1.
-///
-/// The type is frozen so that other modules can consume its two parts separately.
-@frozen public struct HandshakeAnswer: ~Copyable, Sendable {
+public struct HandshakeAnswer: ~Copyable, Sendable {
     /// Message 2, for the client.
     public let message2: HandshakeMessage
     /// Keys of the channel.
     public let keys: ChannelKeys
+
+    /// Returns the keys of the channel, which can be used only once.
+    ///
+    /// Swift 6.2 crashes when another module consumes ``keys`` itself.
+    public consuming func takeKeys() -> ChannelKeys { keys }
 }

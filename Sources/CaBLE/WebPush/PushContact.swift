@@ -47,9 +47,10 @@ public struct PushContactIDKeys: Sendable, SecretMaterial {
         guard subscription.endpoint.hasPrefix(Self.scheme), length > Self.scheme.utf8.count,
             length <= Self.maximumEndpointLength, let key = keys[encryptingKey]
         else { return nil }
-        let content =
-            (0..<4).map { UInt8(truncatingIfNeeded: expiry >> (24 - 8 * $0)) } + subscription.publicKey.compressed
-            + subscription.authenticationSecret + subscription.endpoint.utf8.dropFirst(Self.scheme.utf8.count)
+        var content: [UInt8] = (0..<4).map { UInt8(truncatingIfNeeded: expiry >> (24 - 8 * $0)) }
+        content += subscription.publicKey.compressed
+        content += subscription.authenticationSecret
+        content += subscription.endpoint.utf8.dropFirst(Self.scheme.utf8.count)
         guard
             let box = try? ChaChaPoly.seal(content, using: key, authenticating: Self.context(host, encryptingKey))
         else { return nil }

@@ -118,9 +118,9 @@ struct VaultInitCommand: AsyncParsableCommand {
             let directory = location.directory
             let prompts = try options.prompts()
             let status: VaultStatus?
-            do throws(VaultError) {
+            do {
                 status = try Vault.status(at: location)
-            } catch .doesNotExist {
+            } catch VaultError.doesNotExist {
                 status = nil
             }
             guard let status else {

@@ -65,7 +65,7 @@ struct ScriptedSession: Sendable {
         ).answer(message1)
         report.event(.clientVerified(over: .webSocket))
         try await send(answer.message2.bytes, .handshake, tunnel)
-        var crypter = answer.keys.open()
+        var crypter = answer.takeKeys().open()
         let introduction = PostHandshakeMessage(
             info: Authenticator.info.encoded,
             presentsCredentials: wallet != nil

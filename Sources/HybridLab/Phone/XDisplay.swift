@@ -19,19 +19,21 @@ struct XDisplay: FrameSource, ~Copyable {
 
     /// Creates an instance that is connected to a display; `nil` means the display that `DISPLAY` names.
     init(name: String?) throws(CameraError) {
-        self.name = name ?? getenv("DISPLAY").map { String(cString: $0) } ?? "DISPLAY"
+        let shownName = name ?? getenv("DISPLAY").map { String(cString: $0) } ?? "DISPLAY"
         var number: Int32 = 0
-        guard let connection = xcb_connect(name, &number) else { throw Self.unreadable(self.name, "no memory") }
+        guard let connection = xcb_connect(name, &number) else { throw Self.unreadable(shownName, "no memory") }
         guard xcb_connection_has_error(connection) == 0, let setup = xcb_get_setup(connection) else {
             xcb_disconnect(connection)
-            throw Self.unreadable(self.name, "no X server answers there")
+            throw Self.unreadable(shownName, "no X server answers there")
         }
         var screens = xcb_setup_roots_iterator(setup)
         for _ in 0..<max(0, number) where screens.rem > 1 { xcb_screen_next(&screens) }
         guard screens.rem > 0, let screen = screens.data else {
             xcb_disconnect(connection)
-            throw Self.unreadable(self.name, "it has no such screen")
+            throw Self.unreadable(shownName, "it has no such screen")
         }
+        // After the last throw, because Swift 6.2 would destroy the properties twice.
+        self.name = shownName
         root = screen.pointee.root
         self.connection = connection
     }

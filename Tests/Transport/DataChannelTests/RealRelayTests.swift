@@ -202,7 +202,7 @@ private struct SharedSecrets {
             ephemeral: P256.KeyAgreement.PrivateKey()
         ).answer(message1)
         try await tunnel.send(WireMessage(bytes: answer.message2.bytes))
-        return EncryptedChannel(over: wrap(tunnel), keys: answer.keys)
+        return EncryptedChannel(over: wrap(tunnel), keys: answer.takeKeys())
     }
 }
 

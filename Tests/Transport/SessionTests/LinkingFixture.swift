@@ -109,7 +109,7 @@ struct LinkingSession {
         let answer = try handshake.answer(try await phoneWire.receive { HandshakeMessage(bytes: $0.bytes) })
         try await phoneWire.send(WireMessage(bytes: answer.message2.bytes))
         hash = answer.keys.handshakeHash
-        phone = EncryptedChannel(over: phoneWire, keys: answer.keys)
+        phone = EncryptedChannel(over: phoneWire, keys: answer.takeKeys())
         self.connected = try await connected
         self.phoneWire = phoneWire
         self.clientKey = clientKey

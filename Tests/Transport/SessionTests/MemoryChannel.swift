@@ -79,6 +79,6 @@ struct Connection {
         ).answer(initiator.message1)
         (clientWire, phoneWire) = MemoryChannel.pair()
         client = EncryptedChannel(over: clientWire, keys: try initiator.finish(answer.message2))
-        phone = EncryptedChannel(over: phoneWire, keys: answer.keys)
+        phone = EncryptedChannel(over: phoneWire, keys: answer.takeKeys())
     }
 }

@@ -37,7 +37,10 @@ public struct AttestationObject: Hashable, Sendable {
     /// Returns the CBOR with `bytes` as the encoded attestation statement; the rest is canonical.
     public func encoded(statement bytes: [UInt8]) -> [UInt8] {
         func text(_ text: String) -> [UInt8] { CBOREncoder.encode(.text(text)) }
-        return [0xA3] + text("fmt") + text(format) + text("attStmt") + bytes
-            + text("authData") + CBOREncoder.encode(.bytes(authenticatorData.encoded))
+        var encoded: [UInt8] = [0xA3]
+        encoded += text("fmt") + text(format)
+        encoded += text("attStmt") + bytes
+        encoded += text("authData") + CBOREncoder.encode(.bytes(authenticatorData.encoded))
+        return encoded
     }
 }

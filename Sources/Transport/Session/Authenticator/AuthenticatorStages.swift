@@ -166,7 +166,7 @@ struct VerifiedClient: Sendable {
         message2 = answer.message2
         self.transport = transport
         self.update = update(answer.keys.handshakeHash)
-        channel = EncryptedChannel(over: transport.channel, keys: answer.keys)
+        channel = EncryptedChannel(over: transport.channel, keys: answer.takeKeys())
     }
 
     /// Sends handshake message 2, the post-handshake message and the update.

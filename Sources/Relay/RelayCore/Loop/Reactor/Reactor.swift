@@ -28,7 +28,7 @@ final class Reactor {
     /// Time of the current turn.
     private(set) var now: NIODeadline
 
-    private let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: eventCount)
+    private let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: eventCount)
     // The run-time checks of exclusive access are not needed, because no access calls code that accesses the same
     // property: the deinitializers of a connection only release memory, and arrays and queues call no other code.
     @exclusivity(unchecked) private var entries: [Entry] = []
@@ -117,7 +117,7 @@ final class Reactor {
     /// - Returns: False if there was nothing to handle.
     @discardableResult
     func turn(waiting milliseconds: CInt, now time: NIODeadline? = nil) -> Bool {
-        let count = Int(epoll_wait(mailbox.epoll, events.baseAddress, CInt(Self.eventCount), milliseconds))
+        let count = Int(epoll_wait(mailbox.epoll, events, CInt(Self.eventCount), milliseconds))
         now = time ?? .now()
         var hasMessages = false
         var readySockets: [CInt] = []
