@@ -51,7 +51,8 @@ struct LinkedClientConnection: Sendable {
         let stage = AwaitableState(AdvertStage.sent)
         return try await withThrowingTaskGroup(of: Outcome?.self) { group in
             group.addTask {
-                try await radio.withAdvert(sealed, retrying: { events(.radioBusy($0)) }) { advert in
+                let reportBusy: @Sendable (RadioError) -> Void = { events(.radioBusy($0)) }
+                try await radio.withAdvert(sealed, retrying: reportBusy) { advert in
                     events(.advertising)
                     try await Self.keep(advert, until: stage)
                 }
