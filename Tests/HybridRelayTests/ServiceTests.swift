@@ -69,7 +69,8 @@ struct ServiceTests {
             var (log, ports): ([UInt8], [Int]) = ([], [])
             try await Waiting.until("both ports") {
                 var bytes = [UInt8](repeating: 0, count: 4096)
-                log += bytes.prefix(max(0, read(reader, &bytes, bytes.count)))
+                let count = read(reader, &bytes, bytes.count)
+                log += bytes.prefix(max(0, count))
                 let lines = String(decoding: log, as: UTF8.self).split(
                     separator: "\n",
                     omittingEmptySubsequences: false
