@@ -177,19 +177,28 @@ def output(command):
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=60).stdout
 
 
-def generated(folder):
-    """Returns the contents of all files by their paths in the output folder."""
+def product_version():
+    """Returns the version of the sources, for programs that are not in the folder of the others."""
+    text = (REPOSITORY / "Sources/Support/Program/ProductVersion.swift").read_text()
+    return re.search(r'static let text = "(.*)"', text)[1]
+
+
+def generated(folder, wanted):
+    """Returns the contents of all files of some programs by their paths in the output folder."""
     files = {}
     for program, section in PROGRAMS.items():
+        if program not in wanted:
+            continue
         path = str(folder / program)
         version = output([path, "--version"]).split()[-1]
         files[f"man/{program}.{section}"] = page(
             program, section, json.loads(output([path, "--experimental-dump-help"])), version)
         for shell, name in SHELLS.items():
             files["completions/" + name.format(program)] = output([path, "--generate-completion-script", shell])
-    # All programs have the same version.
     for program, (section, abstract) in PLAIN.items():
-        files[f"man/{program}.{section}"] = page(program, section, {"command": {"abstract": abstract}}, version)
+        if program in wanted:
+            dump = {"command": {"abstract": abstract}}
+            files[f"man/{program}.{section}"] = page(program, section, dump, product_version())
     return files
 
 
@@ -199,13 +208,17 @@ def main():
                         help="directory of the programs; default .build/release")
     parser.add_argument("--out", type=Path, default=REPOSITORY / ".build-reference",
                         help="output folder; default .build-reference")
+    parser.add_argument("packages", nargs="*", metavar="PACKAGE",
+                        help="only the pages of these packages, such as hybrid-client")
     given = parser.parse_args()
-    missing = [name for name in PROGRAMS if not (given.bin_dir / name).exists()]
+    # hybrid-uhid belongs to the package of hybrid-key.
+    wanted = {*given.packages, *(["hybrid-uhid"] if "hybrid-key" in given.packages else [])} or {*PROGRAMS, *PLAIN}
+    missing = [name for name in PROGRAMS if name in wanted and not (given.bin_dir / name).exists()]
     if missing:
         print(f"reference: {', '.join(missing)} not in {given.bin_dir}; build them, or name the directory with --bin-dir",
               file=sys.stderr)
         return 69
-    files = generated(given.bin_dir)
+    files = generated(given.bin_dir, wanted)
     for path, text in files.items():
         (given.out / path).parent.mkdir(parents=True, exist_ok=True)
         (given.out / path).write_text(text)
