@@ -69,7 +69,7 @@ struct RelayService {
 
     private static var lostLogLines: PrometheusReading {
         let help = "Lines of the log that could not be written."
-        return .counter("log_lines_lost_total", help: help, Double(StandardError.lostLines))
+        return .counter("hybrid_relay_log_lines_lost_total", help: help, Double(StandardError.lostLines))
     }
 
     // MARK: Configuration

@@ -111,7 +111,8 @@ struct FailureTableTests {
             Issue.record("docs/troubleshooting.md lacks: \(row)")
         }
         let codes = Set(Self.all.map { "| `\($0.code)` |" })
-        let ours = written.filter { line in codes.contains { line.hasPrefix($0) } }
+        let withoutNotes = written.filter { $0.split(separator: "|").count == 3 }
+        let ours = withoutNotes.filter { line in codes.contains { line.hasPrefix($0) } }
         for line in ours where !rows.contains(where: { line.hasPrefix($0) }) {
             Issue.record("docs/troubleshooting.md has what nothing says: \(line)")
         }
