@@ -49,7 +49,7 @@ struct ServiceTests {
         }
     }
 
-    @Test("survives the reader of its log, and counts the lines that nobody reads")
+    @Test("keeps running when nothing reads its log, and counts the lost lines")
     func unreadLog() async throws {
         try await Folder.with { folder in
             let pipe = folder + "/log"

@@ -86,7 +86,7 @@ package struct RelayChecks: Sendable {
             .authorities,
             .warning,
             "the certificate can't be parsed, and is not trusted, of \(shown)\(rest)",
-            remedy: "ask whoever added it to the system's list for a valid one (X.509 version 3), or remove it"
+            remedy: "replace it with a valid certificate (X.509 version 3), or remove it"
         )
     }
 
