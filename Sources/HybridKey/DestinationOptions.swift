@@ -21,7 +21,7 @@ struct DestinationOptions: ParsableArguments {
     /// - Throws: ``CommandFailure`` if one is not accepted.
     func destinations() throws(CommandFailure) -> [PermittedDestination]? {
         guard !destination.isEmpty else { return nil }
-        let files = KeySettings.knownHosts.compactMap { try? readWholeFile($0, atMost: KnownHosts.maximumSize) }
-        return try NamedDestinations.resolve(destination, in: KnownHosts(files: files))
+        let hosts = KnownHosts(paths: KeySettings.knownHosts, report: HybridKey.report)
+        return try NamedDestinations.resolve(destination, in: hosts)
     }
 }

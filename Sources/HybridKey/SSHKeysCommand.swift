@@ -130,7 +130,12 @@ struct SSHKeysCommand: AsyncParsableCommand {
             } catch {
                 throw CommandFailure("\(file), line \(error.line): not the output of export", status: .dataError)
             }
-            try SSHKeysCommand.store().add(keys)
+            for key in try SSHKeysCommand.store().add(keys) {
+                HybridKey.report(
+                    "kept the limits of \(SafeText(quoting: "\(key.comment)")), which are stricter here; change them with "
+                        + "hybrid-key ssh-keys restrict"
+                )
+            }
             HybridKey.report("added \(keys.count) \(keys.count == 1 ? "key" : "keys")")
         }
     }

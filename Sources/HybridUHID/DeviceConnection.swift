@@ -21,7 +21,7 @@ package final class OwnedDescriptor: Sendable {
 
 /// A device and the connection of its client, which exist as long as each other.
 ///
-/// It runs on one thread. Another one, ``EventReader``, only reads events, and keeps the priority of the service.
+/// It runs on one thread. Another one, ``EventReader``, only reads events, with the priority of the service.
 final class DeviceConnection {
     private let client: OwnedDescriptor
     private let device: OwnedDescriptor
@@ -39,7 +39,8 @@ final class DeviceConnection {
         user: uid_t,
         device: OwnedDescriptor,
         serialNumber: String,
-        policy: PeerPolicy
+        policy: PeerPolicy,
+        threads: PriorityThreads
     ) throws(DeviceFailure) {
         // Before the check, so that no change is missed between them.
         monitor = policy.monitor()
@@ -47,10 +48,7 @@ final class DeviceConnection {
         guard let reader = EventReader(device) else { throw .noResources }
         (self.client, self.device, self.user, self.policy, self.reader) = (client, device, user, policy, reader)
         try device.write(.create(serialNumber: serialNumber))
-        guard reader.start() else { throw .noResources }
-        // The client and the kernel can wait for this thread.
-        var none = sched_param()
-        sched_setscheduler(0, SCHED_OTHER, &none)
+        reader.start(with: threads)
     }
 
     /// Passes reports until the client closes the connection; blocks.
@@ -136,7 +134,8 @@ package enum DeviceFailure: Error, Hashable, CustomStringConvertible {
         switch self {
         case .notOpened(let code): "/dev/uhid: \(String(cString: strerror(code))); see FILES in hybrid-uhid(8)"
         case .deviceFailed(let code): "the kernel ended the device: \(String(cString: strerror(code))); see dmesg"
-        case .notAdmitted: "not active on seat0; switch to a session of this user, or list it in HYBRID_UHID_USERS"
+        case .notAdmitted:
+            "not active on seat0; switch to a session of this user, or list it in HYBRID_UHID_USERS if no user sits there"
         case .secondDevice: "this user has a device already, or 16 users have; end the other hybrid-key first"
         case .wrongLength(let length): "a message of \(length) bytes instead of 64; update hybrid-key"
         case .clientStalled: "512 reports were left unread; restart hybrid-key"

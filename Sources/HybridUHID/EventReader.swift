@@ -41,8 +41,14 @@ final class EventReader: Sendable {
     /// The descriptor that is readable when there may be reports or a failure.
     var descriptor: CInt { arrival.number }
 
-    /// Starts the thread; returns false if that is impossible.
-    func start() -> Bool { DedicatedThread.start { self.run() } }
+    /// Starts the thread; if that is impossible, ``reset()`` throws.
+    func start(with threads: PriorityThreads) {
+        threads.start {
+            self.run()
+        } otherwise: {
+            self.end(EAGAIN)
+        }
+    }
 
     /// Ends the thread at the next event, which must come: the kernel reports the end of a device.
     func stop() { ending.store(Self.stopped, ordering: .relaxed) }

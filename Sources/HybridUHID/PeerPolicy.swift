@@ -3,7 +3,10 @@
 internal import CHybridSystemd
 internal import Glibc
 
-/// The rule about the users that may have a device: they are active on seat0, or the administrator has listed them.
+/// The rule about the users that may have a device: the one who is active on seat0, or those whom the administrator has
+/// listed, while no other user is active there.
+///
+/// Otherwise the person at seat0 could use a listed user's key: udev gives them access to the device.
 package struct PeerPolicy: Sendable {
     /// The seat whose active user gets access to hidraw devices that belong to no other seat, such as this one.
     private static let seat = "seat0"
@@ -23,7 +26,10 @@ package struct PeerPolicy: Sendable {
     }
 
     /// Returns true if a user may have a device now.
-    func admits(_ user: uid_t) -> Bool { listed.contains(user) || seats.isActive(user, Self.seat) }
+    func admits(_ user: uid_t) -> Bool {
+        let active = seats.active(Self.seat)
+        return active == user || (active == nil && listed.contains(user))
+    }
 
     /// Returns a new monitor of the seats; `nil` if there is no logind.
     func monitor() -> SeatMonitor? { seats.monitor() }
@@ -31,14 +37,17 @@ package struct PeerPolicy: Sendable {
 
 /// The seats of this computer, as closures so that tests can provide others.
 package struct Seats: Sendable {
-    /// Returns true if the active session of a seat belongs to a user.
-    let isActive: @Sendable (_ user: uid_t, _ seat: String) -> Bool
+    /// Returns the user of the active session of a seat; `nil` if there is none.
+    let active: @Sendable (_ seat: String) -> uid_t?
     /// Returns a new monitor, for one thread.
     let monitor: @Sendable () -> SeatMonitor?
 
     /// The seats that logind manages.
     package static let logind = Seats(
-        isActive: { user, seat in sd_uid_is_on_seat(user, 1, seat) > 0 },
+        active: { seat in
+            var user: uid_t = 0
+            return sd_seat_get_active(seat, nil, &user) >= 0 ? user : nil
+        },
         monitor: {
             var monitor: OpaquePointer?
             guard sd_login_monitor_new("seat", &monitor) >= 0, let monitor else { return nil }

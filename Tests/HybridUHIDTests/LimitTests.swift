@@ -49,7 +49,7 @@ struct LimitTests {
 @Suite("Users that may have a device")
 struct PolicyTests {
     private let seats = Seats(
-        isActive: { user, seat in seat == "seat0" && user == 1000 || seat == "seat1" && user == 1001 },
+        active: { ["seat0": 1000, "seat1": 1001][$0] },
         monitor: { nil }
     )
 
@@ -62,14 +62,21 @@ struct PolicyTests {
 
     @Test("Listed users may, by number or name", arguments: ["1002 root", "root,1002", " 1002,, root "])
     func listed(text: String) {
-        let policy = PeerPolicy(listed: text, seats: seats)
-        for user: uid_t in [0, 1000, 1002] { #expect(policy.admits(user), "\(user)") }
-        for user: uid_t in [1, 100, 1001, 10020] { #expect(!policy.admits(user), "\(user)") }
+        let policy = PeerPolicy(listed: text, seats: Seats(active: { _ in nil }, monitor: { nil }))
+        for user: uid_t in [0, 1002] { #expect(policy.admits(user), "\(user)") }
+        for user: uid_t in [1, 100, 1000, 1001, 10020] { #expect(!policy.admits(user), "\(user)") }
+    }
+
+    @Test("A listed user may not while another user is active on seat0, who could use the device")
+    func listedBehindOther() {
+        let policy = PeerPolicy(listed: "1000 1001 1002", seats: seats)
+        #expect(policy.admits(1000))
+        for user: uid_t in [1001, 1002] { #expect(!policy.admits(user), "\(user)") }
     }
 
     @Test("Other words admit no user", arguments: ["-1", "no-such-user", "*", "0x0", "4294967296", "1 002;"])
     func unknown(text: String) {
-        let policy = PeerPolicy(listed: text, seats: Seats(isActive: { _, _ in false }, monitor: { nil }))
+        let policy = PeerPolicy(listed: text, seats: Seats(active: { _ in nil }, monitor: { nil }))
         for user: uid_t in [0, 2, 1000, 65534, .max] { #expect(!policy.admits(user), "\(user)") }
     }
 
@@ -77,5 +84,23 @@ struct PolicyTests {
     func logind() {
         // A number that no user has.
         #expect(!PeerPolicy(listed: "").admits(.max - 7))
+    }
+}
+
+@Suite("The rate of connections")
+struct ConnectionRateTests {
+    @Test("64 connections of a user pass at once, and 4 a second; others are not concerned, and one line is written")
+    func rate() {
+        var rates = ConnectionRates()
+        let start = ContinuousClock.now
+        for _ in 0..<64 { #expect(rates.count(1000, at: start) == .within) }
+        #expect(rates.count(1000, at: start) == .firstBeyond)
+        for _ in 0..<1000 { #expect(rates.count(1000, at: start) == .beyond) }
+        #expect(rates.count(1001, at: start) == .within)
+        let places = (1...1000).map { rates.count(1000, at: start + .milliseconds(10 * $0)) }
+        #expect((38...41).contains(places.count { $0 == .within }))
+        #expect(!places.contains(.firstBeyond))
+        for _ in 0..<64 { #expect(rates.count(1000, at: start + .seconds(60)) == .within) }
+        #expect(rates.count(1000, at: start + .seconds(60)) == .firstBeyond)
     }
 }

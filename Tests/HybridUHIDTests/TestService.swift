@@ -85,7 +85,7 @@ final class TestService: Sendable {
         self.seatChange = seatChange
         let (devices, active, lines, hasEnded) = (devices, active, lines, hasEnded)
         let seats = Seats(
-            isActive: { user, seat in active.withLock { $0[seat] == user } },
+            active: { seat in active.withLock { $0[seat] } },
             monitor: {
                 guard hasMonitor else { return nil }
                 return SeatMonitor(descriptor: seatChange.descriptor) {

@@ -80,8 +80,17 @@ private struct RequestFacts {
         return (
             "Sign in \(host)\(try byKey())",
             ["User \(user)", hostKey ?? "The host is unknown; another computer may have sent this request"]
-                + (try common())
+                + (try certificate()) + (try common())
         )
+    }
+
+    /// Returns the lines about a certificate, of which only the server verifies the authority.
+    private func certificate() throws(PromptInputError) -> [String] {
+        guard let authority = try fingerprint("authority") else { return [] }
+        guard let principals = event.member("principals")?.text, principals.utf8.count <= 512,
+            principals.utf8.allSatisfy({ (0x20...0x7E).contains($0) || $0 >= 0x80 })
+        else { throw .unusableRequest }
+        return ["Certificate for \(principals), of the authority \(authority)"]
     }
 
     func signature() throws(PromptInputError) -> (String, [String]) {
@@ -116,8 +125,8 @@ private struct RequestFacts {
     }
 
     /// Returns a fingerprint as OpenSSH prints it, `SHA256:` and 43 characters of base64; `nil` if it is absent.
-    private func fingerprint() throws(PromptInputError) -> String? {
-        guard let text = event.member("fingerprint")?.text else { return nil }
+    private func fingerprint(_ member: String = "fingerprint") throws(PromptInputError) -> String? {
+        guard let text = event.member(member)?.text else { return nil }
         let digest = text.utf8.dropFirst(7)
         let isBase64 = digest.allSatisfy { byte in
             Character(Unicode.Scalar(byte)).isASCIIAlphanumeric || "+/".utf8.contains(byte)

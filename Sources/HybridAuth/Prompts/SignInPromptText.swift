@@ -79,12 +79,20 @@ enum SignInPromptText {
         message.namespace.description == "git" ? "Sign for git?" : "Sign a message with an SSH key?"
     }
 
+    /// Returns the lines about a certificate, whose authority only the server verifies.
+    private static func certificate(_ login: LoginData) -> String {
+        guard let certificate = login.certificate else { return "" }
+        return "\nCertificate for \(certificate.shownPrincipals), of the authority:\n\(certificate.authority)"
+    }
+
     private static func details(_ content: SignedData.Content) -> String {
         switch content {
         case .login(let login):
             let user = "Log in to an SSH server as this user?\n\(SafeText(quoting: login.user.description))"
-            guard let hostKey = login.hostKey else { return "\(user)\nThe request does not name the server." }
-            return "\(user)\nHost key of the server:\n\(hostKey.fingerprint)"
+            let server =
+                login.hostKey.map { "Host key of the server:\n\($0.fingerprint)" }
+                ?? "The request does not name the server."
+            return "\(user)\n\(server)\(certificate(login))"
         case .message(let message):
             let question = question(message)
             let namespace = SafeText(quoting: message.namespace.description)

@@ -145,7 +145,7 @@ package struct DesktopNotification: Sendable {
             switch event {
             case .signal(let message):
                 let isAnswer = ["ActionInvoked", "NotificationClosed"].contains { message.isSignal(Self.name, $0) }
-                if isAnswer { continuation.yield(message) }
+                if isAnswer, message.sender == server { continuation.yield(message) }
             case .disconnected: continuation.finish()
             }
         }

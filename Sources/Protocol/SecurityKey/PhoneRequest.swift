@@ -8,7 +8,7 @@ private import HybridPrimitives
 ///
 /// Clients of security keys send requests that phones reject or answer differently. These are the only changes:
 /// - Names that phones require are added.
-/// - Transport hints, PIN tokens, enterprise attestation and extensions that phones do not know are removed.
+/// - Transport hints, PIN tokens, enterprise attestation, `prf` and extensions that phones do not know are removed.
 /// - The user must be present and verified.
 /// - OpenSSH's user handle, which is the same for all keys, becomes a random one. Otherwise a second SSH key would
 ///   replace the first.
@@ -43,7 +43,10 @@ public struct PhoneRequest: Equatable, Sendable {
     }
 
     /// Extensions that phones know under these names.
-    static let extensions: Set<String> = [PRFInput.extensionName, LargeBlobInput.extensionName]
+    ///
+    /// `prf` is not one of them: its secret would cross the device unencrypted, and each program that has the device open
+    /// receives all responses.
+    static let extensions: Set<String> = [LargeBlobInput.extensionName]
     /// An extension that only some phones support.
     static let credentialProtection = "credProtect"
 
@@ -118,7 +121,6 @@ extension PhoneRequest {
             else { return nil }
             var members = CBORMap(received.entries.filter { [1, 2, 3].contains($0.key) }.map { ($0.key, $0.value) })
             members[3] = .map(response.attestationStatement)
-            members[6] = Self.unsignedOutputs(response.unsignedExtensionOutputs)
             return .success(.success(CBOREncoder.encode(members)), credential.id)
         case .getAssertion(let request):
             guard let response = try? GetAssertionResponse(parsing: body),
@@ -130,7 +132,6 @@ extension PhoneRequest {
             if response.user == nil { members[4] = nil }
             // Chromium rejects this member in the response to a request with an allow list.
             if response.userSelected, request.allowList.isEmpty { members[6] = true }
-            members[8] = Self.unsignedOutputs(response.unsignedExtensionOutputs)
             return .success(.success(CBOREncoder.encode(members)), credential)
         case .getInfo, .selection:
             return nil
@@ -145,11 +146,6 @@ extension PhoneRequest {
         guard let credential = response.credential else { return allowed.count == 1 ? allowed.first?.id : nil }
         guard credential.isPublicKey else { return nil }
         return allowed.isEmpty || allowed.contains { $0.isPublicKey && $0.id == credential.id } ? credential.id : nil
-    }
-
-    /// Returns the outputs of `prf`, the only extension whose unsigned outputs are passed on.
-    private static func unsignedOutputs(_ outputs: CBORMap?) -> CBORValue? {
-        outputs?.keeping([PRFInput.extensionName]).map { .map($0) }
     }
 }
 

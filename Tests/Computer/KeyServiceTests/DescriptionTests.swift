@@ -34,6 +34,42 @@ struct DescriptionTests {
         #expect(known.event(timeout: .seconds(5)) == event)
     }
 
+    @Test("A login with a certificate names its authority and principals")
+    mutating func certificate() throws {
+        let authority = Wire.string("ssh-ed25519") + Wire.string([UInt8](repeating: 1, count: 32))
+        let principals = ["root", "a\u{202E}\"b", String(repeating: "x", count: 90), String(repeating: "y", count: 90)]
+            .flatMap { Wire.string($0) }
+        let key = try passkey.publicKey
+        let application = Wire.string(key.application.description)
+        let number = [UInt8](repeating: 0, count: 8)
+        var blob = Wire.string(SSHUserCertificate.algorithm) + Wire.string([1, 2, 3])
+        blob += Wire.string("nistp256") + Wire.string(key.x963Representation) + application
+        blob += number + [0, 0, 0, 1] + Wire.string("id") + Wire.string(principals) + number + number
+        blob += Wire.string("") + Wire.string("") + Wire.string("") + Wire.string(authority) + Wire.string("sig")
+        var fields = LoginFields(
+            session: TestServer.session(1),
+            user: Array("ada".utf8),
+            method: "publickey-hostbound-v00@openssh.com",
+            key: blob
+        )
+        fields.algorithm = SSHUserCertificate.algorithm
+        let data = try passkey.sign(fields.bytes + Wire.string(server.blob))
+        let request = try #require(
+            try client.send(server.bind(TestServer.session(1)), data, to: &state).request
+        )
+        let certificate = try #require(request.certificate)
+        let description = SigningDescription(request, hostName: nil)
+        #expect(
+            certificate.shownPrincipals.hasPrefix(#""root", "a"#)
+                && certificate.shownPrincipals.hasSuffix(" and 1 more")
+        )
+        #expect(!certificate.shownPrincipals.contains("\u{202E}"))
+        #expect(
+            description.text.hasSuffix(", certificate of \(certificate.authority) for \(certificate.shownPrincipals)")
+        )
+        #expect(description.event(timeout: .seconds(5)).contains(#""authority":"\#(certificate.authority)""#))
+    }
+
     @Test("Without a binding, the host is unknown and perhaps forwarded")
     mutating func unbound() throws {
         let data = try passkey.sign(try passkey.login(TestServer.session(1)))

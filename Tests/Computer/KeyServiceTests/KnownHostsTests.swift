@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+import Foundation
 import HybridPrimitives
 import HybridSSHAgent
 import SSHTestSupport
+import TestSupport
 import Testing
 
 @testable import HybridKeyService
@@ -79,5 +81,23 @@ struct KnownHostsTests {
             #expect(names.contains(name), "\(name)")
         }
         #expect(HostCandidates.names(inCommandLine: []) == [])
+    }
+
+    @Test("A file of several MiB has names; one that is too large or unreadable is reported, an absent one is not")
+    func files() async throws {
+        try await TestFolder.with { folder in
+            let server = TestServer()
+            let line = "example.org ssh-ed25519 \(Data(server.blob).base64EncodedString())\n"
+            let filling = String(repeating: "# " + String(repeating: "x", count: 97) + "\n", count: 30_000)
+            let path = folder.path + "/known_hosts"
+            try Data((filling + line).utf8).write(to: URL(fileURLWithPath: path))
+            var reports: [String] = []
+            let absent = folder.path + "/absent"
+            let hosts = KnownHosts(paths: [absent, path]) { reports.append($0) }
+            #expect(try hosts.name(of: server.hostKey, candidates: []) == "example.org")
+            #expect(reports == [])
+            _ = KnownHosts(paths: [path, folder.path], maximumSize: 1 << 20) { reports.append($0) }
+            #expect(reports.count == 2 && reports[0].contains("too large") && reports[1].contains("not a regular file"))
+        }
     }
 }

@@ -32,6 +32,31 @@ struct QueueTests {
         #expect(queue.add("one more", at: start) == .refused)
     }
 
+    @Test("Requests of other hosts wait behind those of this computer, and leave room for them")
+    mutating func fairness() throws {
+        let first = try add("first")
+        let forwarded = (0..<SigningQueue<String>.maximumForwarded).map {
+            queue.add("forwarded \($0)", isForwarded: true, at: start)
+        }
+        #expect(!forwarded.contains(.refused))
+        #expect(queue.add("too many", isForwarded: true, at: start) == .refused)
+        let local = try add("local")
+        _ = try add("second local")
+        #expect(queue.finish(first, at: start).next?.element == "local")
+        let next = try #require(queue.finish(local, at: start).next)
+        #expect(next.element == "second local")
+        #expect(queue.finish(next.id, at: start).next?.element == "forwarded 0")
+    }
+
+    @Test("An active request of another host keeps its place")
+    mutating func activeForwarded() throws {
+        guard case .started(let id) = queue.add("forwarded", isForwarded: true, at: start) else {
+            throw CancellationError()
+        }
+        _ = try add("local")
+        #expect(queue.finish(id, at: start).next?.element == "local")
+    }
+
     @Test("A waiting request whose client has left is not started")
     mutating func withdrawWaiting() throws {
         let first = try add("first")

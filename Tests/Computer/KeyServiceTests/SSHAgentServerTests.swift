@@ -246,6 +246,46 @@ struct AgentServerTests {
         }
     }
 
+    @Test("Idle connections of one host leave room for other hosts, and those of all hosts for this computer")
+    func forwardedConnections() async throws {
+        let places = ConnectionPlaces(maximum: SSHAgentServer.maximumConnections)
+        try await TestAgent.with { agent in
+            var clients: [Connection] = []
+            func connect(_ server: TestServer) async throws -> Bool {
+                let client = try Connection(agent.path)
+                let bind = try server.bind(TestServer.session(1), isForwarded: true)
+                #expect(await client.ask(bind) == [6])
+                guard await client.ask([11])?.first == 12 else { return false }
+                clients.append(client)
+                return true
+            }
+            let (first, second) = (TestServer(), TestServer())
+            for _ in 0..<places.maximumForHost { #expect(try await connect(first)) }
+            #expect(try await !connect(first))
+            for _ in 0..<places.maximumForHost { #expect(try await connect(second)) }
+            #expect(try await !connect(TestServer()))
+            for _ in 0..<100 {
+                let client = try Connection(agent.path)
+                #expect(await client.ask([11])?.first == 12)
+                clients.append(client)
+            }
+            // A host gets its place back when one of its connections ends.
+            clients.removeFirst()
+            try await Waiting.until("a free place") { try await connect(first) }
+        }
+    }
+
+    @Test("Equal refusals are written once a minute, with the number of those in between")
+    func refusalLines() {
+        var lines = RefusalLines()
+        let start = ContinuousClock.now
+        #expect(lines.line("a", at: start) == "a")
+        for second in 1..<60 { #expect(lines.line("a", at: start + .seconds(second)) == nil) }
+        #expect(lines.line("b", at: start + .seconds(2)) == "b")
+        #expect(lines.line("a", at: start + .seconds(60)) == "a; the same 59 more times since the last such line")
+        #expect(lines.line("a", at: start + .seconds(120)) == "a")
+    }
+
     @Test("A restricted socket signs bound logins, and offers no keys of another agent")
     func restrictedSocket() async throws {
         try await TestAgent.with { other in

@@ -67,6 +67,29 @@ struct StateTests {
         }
     }
 
+    @Test("A key that is added again keeps the stricter limits")
+    func stricterLimits() async throws {
+        try await TestFolder.with { folder in
+            let store = SSHKeyStore(in: try StateFolder(path: folder.path))
+            let passkey = try TestPasskey()
+            let some = try someDestinations()
+            let free = try storedKey(passkey, named: "new", isForwarded: true)
+            try store.add([try storedKey(passkey, named: "old", destinations: some)])
+            #expect(try store.add([free]).map(\.comment.description) == ["new"])
+            #expect(try store.keys() == [try storedKey(passkey, named: "new", destinations: some)])
+            // Of destinations, those that both permit; those of this computer if there are none.
+            #expect(try store.add([try storedKey(passkey, destinations: Array(some.prefix(1)))]) == [])
+            #expect(try store.keys().map(\.destinations) == [Array(some.prefix(1))])
+            #expect(try store.add([try storedKey(passkey, destinations: Array(some.suffix(1)))]).count == 1)
+            #expect(try store.keys().map(\.destinations) == [Array(some.prefix(1))])
+            // A stricter key replaces a free one.
+            let other = try TestPasskey()
+            try store.add([try storedKey(other, isForwarded: true)])
+            #expect(try store.add([try storedKey(other, destinations: some)]) == [])
+            #expect(try store.keys().last == (try storedKey(other, destinations: some)))
+        }
+    }
+
     @Test("A key is removed by name or fingerprint, an ambiguous name removes nothing")
     func remove() async throws {
         try await TestFolder.with { folder in

@@ -3,6 +3,7 @@
 import HybridSSHAgent
 import HybridThreads
 import SSHTestSupport
+import TestSupport
 import Testing
 
 @testable import HybridKeyService
@@ -126,6 +127,24 @@ struct UpstreamTests {
             // A forwarded message, which the other agent refuses because it knows the binding.
             #expect(await client.ask(try other.passkey.sign(messageData())) == [5])
             #expect(other.asked.withLock { $0 } == [])
+        }
+    }
+
+    @Test("Another agent that does not answer delays a list for some seconds only")
+    func silent() async throws {
+        try await TestFolder.with { folder in
+            let path = folder.path + "/silent.sock"
+            let other = try UnresponsiveSocket(path: path)
+            try await TestAgent.with(upstream: path) { agent in
+                // The connection waits for 30 s.
+                let client = try Connection(agent.path)
+                #expect(try #require(await client.ask([11])).prefix(5) == [12, 0, 0, 0, 1])
+                #expect(await client.ask(try agent.login())?.first == 14)
+            }
+            withExtendedLifetime(other) {}
+        }
+        for (type, mayAsk) in [(11, false), (13, true), (17, true), (19, true), (27, false)] as [(UInt8, Bool)] {
+            #expect(UpstreamFrames.mayAskUser(Wire.string([type])) == mayAsk)
         }
     }
 

@@ -102,7 +102,7 @@ struct KeyCustodyTests {
         #expect(throws: FingerprintFailure.suspended) { try custody.begin(vault, isSystemBus: true, at: awake(101)) }
     }
 
-    @Test("Three misses in a row discard all keys; a match and a PIN reset the count")
+    @Test("Three misses in a row discard all keys; only a match resets the count")
     func misses() throws {
         var custody = try custody()
         try hold(&custody, other)
@@ -114,9 +114,12 @@ struct KeyCustodyTests {
         custody.miss()
         custody.miss()
         #expect(!custody.isEmpty)
+        // Any program of the user can pass a key, for any vault.
+        for number in 10..<30 { try hold(&custody, VaultID(bytes: [UInt8](repeating: number, count: 16))) }
+        #expect(custody.misses == 2)
         custody.miss()
         #expect(custody.isEmpty)
-        for vault in [vault, other] {
+        for vault in [vault] {
             #expect(throws: FingerprintFailure.tooManyMisses) {
                 try custody.begin(vault, isSystemBus: true, at: awake(102))
             }
@@ -151,17 +154,23 @@ struct KeyCustodyTests {
         _ = try custody.begin(vault, isSystemBus: true, at: awake(101))
     }
 
-    @Test("The number of keys is bounded")
+    @Test("The number of keys is bounded: a key that is in use stays, the oldest unused one goes")
     func bound() throws {
         var custody = try custody()
-        for number in 10..<(9 + KeyCustody.maximumKeys) {
-            try hold(&custody, VaultID(bytes: [UInt8](repeating: UInt8(number), count: 16)))
+        let permit = try custody.begin(vault, isSystemBus: true, at: awake(101))
+        _ = try custody.redeem(permit, at: awake(101))
+        let others = try (10..<40).map { try #require(VaultID(bytes: [UInt8](repeating: $0, count: 16))) }
+        for (number, other) in others.enumerated() { try hold(&custody, other, at: 102 + Double(number)) }
+        let held = custody.held(at: awake(200)).map(\.vault)
+        #expect(held.count == KeyCustody.maximumKeys)
+        #expect(held.contains(vault) && others.suffix(KeyCustody.maximumKeys - 1).allSatisfy(held.contains))
+        #expect(throws: FingerprintFailure.noKey) { try custody.begin(others[0], isSystemBus: true, at: awake(200)) }
+        for other in others.suffix(KeyCustody.maximumKeys - 1) {
+            let permit = try custody.begin(other, isSystemBus: true, at: awake(200))
+            _ = try custody.redeem(permit, at: awake(200))
         }
-        #expect(throws: FingerprintFailure.busy) { try hold(&custody, other) }
-        try hold(&custody)
-        custody.discard(vault, because: .noKey)
-        try hold(&custody, other)
-        #expect(throws: FingerprintFailure.noKey) { try custody.begin(vault, isSystemBus: true, at: awake(101)) }
+        #expect(throws: FingerprintFailure.busy) { try hold(&custody, other, at: 201) }
+        try hold(&custody, vault, at: 201)
     }
 
     @Test("The memory of a key is locked, and neither dumped nor inherited")

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Crypto
+import CryptoExtras
 import SSHTestSupport
 import TestSupport
 import Testing
@@ -173,7 +175,7 @@ struct HostKeyTests {
         }
     }
 
-    @Test("A user certificate, a weak RSA key and unknown types are no host keys")
+    @Test("A user certificate, an RSA key that OpenSSH refuses and unknown types are no host keys")
     func otherTypes() throws {
         let login = try #require(try Recording().logins.first { "\($0)".hasPrefix("ssh-ed25519-cert") })
         let certificate = try Self.binding(login.bindings[0]).binding.hostKey.encoded
@@ -186,7 +188,7 @@ struct HostKeyTests {
         #expect(throws: SSHFormatError.certificate) { try HostKey(parsing: user) }
 
         let weak =
-            Wire.string("ssh-rsa") + Wire.string([1, 0, 1]) + Wire.string([0] + [UInt8](repeating: 0xC5, count: 128))
+            Wire.string("ssh-rsa") + Wire.string([1, 0, 1]) + Wire.string([0] + [UInt8](repeating: 0xC5, count: 127))
         #expect(throws: SSHFormatError.publicKey) { try HostKey(parsing: weak) }
         let huge =
             Wire.string("ssh-rsa") + Wire.string([1, 0, 1]) + Wire.string([0] + [UInt8](repeating: 0xC5, count: 2048))
@@ -200,6 +202,36 @@ struct HostKeyTests {
         }
         let mixed = Wire.string("ecdsa-sha2-nistp256") + Wire.string("nistp384") + Wire.string([4])
         #expect(throws: SSHFormatError.curve) { try HostKey(parsing: mixed) }
+    }
+
+    @Test(
+        "RSA keys of 1,024 bits and more verify bindings; those below 2,048 bits are weak",
+        arguments: [1024, 1536, 2048]
+    )
+    func rsaSizes(bits: Int) throws {
+        let key = try _RSA.Signing.PrivateKey(unsafeKeySize: .init(bitCount: bits))
+        let numbers = try key.publicKey.getKeyPrimitives()
+        func integer(_ bytes: [UInt8]) -> [UInt8] { Wire.string(bytes[0] >= 0x80 ? [0] + bytes : bytes) }
+        let blob =
+            Wire.string("ssh-rsa") + integer(Array(numbers.publicExponent)) + integer(Array(numbers.modulus))
+        let hostKey = try HostKey(parsing: blob)
+        #expect(hostKey.isWeak == (bits < 2048))
+        let session = try SSHSessionID(bytes: TestServer.session(1))
+        let value = try key.signature(for: SHA512.hash(data: session.bytes), padding: .insecurePKCS1v1_5)
+        let signature = Wire.string("rsa-sha2-512") + Wire.string(Array(value.rawRepresentation))
+        #expect(try hostKey.isValid(signature, for: session))
+        #expect(try !hostKey.isValid(signature, for: SSHSessionID(bytes: TestServer.session(2))))
+    }
+
+    @Test("A binding with a host key that can't be verified is refused with that reason")
+    func unsupportedHostKey() throws {
+        let huge =
+            Wire.string("ssh-rsa") + Wire.string([1, 0, 1]) + Wire.string([0] + [UInt8](repeating: 0xC5, count: 2048))
+        let contents = Wire.string(huge) + Wire.string(TestServer.session(1)) + Wire.string([1]) + [0]
+        var (client, state) = (TestClient(), AgentState(keys: []))
+        let action = try client.send([27] + Wire.string("session-bind@openssh.com") + contents, to: &state)
+        #expect(action.refusal == .binding(.hostKey))
+        #expect(action.refusal?.explanation.contains("8,192 bits") == true)
     }
 
     @Test("Session identifiers have 20 to 64 bytes")

@@ -143,6 +143,46 @@ struct SignedDataTests {
         expect(.userName) { $0.user = [0xFF] }
     }
 
+    @Test("A login with a certificate of ssh-keygen names authority and principals")
+    func userCertificate() throws {
+        let recording = try Recording()
+        let json = try VectorFile.load("ssh/user-certificate.json")
+        let blob = try json.hex("blob")
+        var fields = LoginFields(
+            session: TestServer.session(1),
+            user: Array("ada".utf8),
+            method: "publickey-hostbound-v00@openssh.com",
+            key: blob
+        )
+        fields.algorithm = "sk-ecdsa-sha2-nistp256-cert-v01@openssh.com"
+        let bytes = fields.bytes + Wire.string(server.blob)
+        let data = try SignedData(parsing: bytes, for: recording.key)
+        guard case .login(let login) = data.content else { throw SignedDataError.method }
+        let certificate = try #require(login.certificate)
+        #expect(login.key == recording.key && login.hostKey?.encoded == server.blob)
+        #expect(certificate.authority.description == (try json.text("authority")))
+        #expect(certificate.principals == ["root", "ada"])
+        #expect(certificate.shownPrincipals == #""root", "ada""#)
+        for damaged in Damage.truncations(of: bytes) + [bytes + [0]] {
+            #expect(throws: SignedDataError.self) { try SignedData(parsing: damaged) }
+        }
+        #expect(throws: SignedDataError.foreignKey) { try SignedData(parsing: bytes, for: key) }
+        // The algorithm and the key must be of one kind.
+        fields.algorithm = SSHPublicKey.algorithm
+        #expect(throws: SignedDataError.foreignKey) { try SignedData(parsing: fields.bytes) }
+        fields.algorithm = SSHUserCertificate.algorithm
+        fields.key = recording.key.encoded
+        #expect(throws: SignedDataError.certificate(.keyType)) { try SignedData(parsing: fields.bytes) }
+        fields.key = blob + [0]
+        #expect(throws: SignedDataError.certificate(.trailingBytes)) { try SignedData(parsing: fields.bytes) }
+        // string type, nonce, curve, point and application, then a serial number of 8 bytes and the type.
+        let type = try Wire.strings(blob[...], count: 5).reduce(0) { $0 + 4 + $1.count } + 8 + 3
+        fields.key = blob
+        #expect(fields.key[type] == 1)
+        fields.key[type] = 2
+        #expect(throws: SignedDataError.certificate(.certificate)) { try SignedData(parsing: fields.bytes) }
+    }
+
     @Test("The host key of a login is checked")
     func hostBoundLogin() throws {
         let session = TestServer.session(1)

@@ -17,6 +17,10 @@ final class AgentConnectionHandler {
     private let keys: SSHKeyRing
     private let signing: SigningService
     private let refused: @Sendable (String) -> Void
+    /// Counts this connection as one through a host; returns false if there are too many.
+    private let forward: (SSHFingerprint) -> Bool
+    /// The host through which this connection is counted as forwarded.
+    private(set) var host: SSHFingerprint?
     private var connection: AgentConnection
     /// The other agent and the requests that may be for it.
     private let upstream: UpstreamAgent?
@@ -42,7 +46,8 @@ final class AgentConnectionHandler {
         _ signing: SigningService,
         _ upstream: String?,
         isRestricted: Bool,
-        _ refused: @escaping @Sendable (String) -> Void
+        _ refused: @escaping @Sendable (String) -> Void,
+        forward: @escaping (SSHFingerprint) -> Bool
     ) {
         guard let waker = Waker() else { return nil }
         self.socket = socket
@@ -50,7 +55,7 @@ final class AgentConnectionHandler {
         self.keys = keys
         self.signing = signing
         self.upstream = upstream.map(UpstreamAgent.init(path:))
-        self.refused = refused
+        (self.refused, self.forward) = (refused, forward)
         connection = AgentConnection(isRestricted: isRestricted)
         self.waker = waker
         var timeout = timeval(tv_sec: Self.sendTimeout, tv_usec: 0)
@@ -59,9 +64,20 @@ final class AgentConnectionHandler {
 
     /// Answers requests until the client leaves or violates the protocol; a pending request is then withdrawn.
     func serve() {
-        while waitForInput(), takeSignature(), receive(), answerRequests() {}
+        while waitForInput(), takeSignature(), receive(), answerRequests(), hasPlace() {}
         _ = connection.close()
         if let pending { signing.withdraw(pending) }
+    }
+
+    /// Returns false if the connection is forwarded, and there are too many of them.
+    private func hasPlace() -> Bool {
+        guard host == nil, let origin = connection.forwardingHost else { return true }
+        guard forward(origin) else {
+            refused("too many connections through a forwarded agent; other hosts get half of the places")
+            return false
+        }
+        host = origin
+        return true
     }
 
     /// Waits for bytes, a signature, or the end of the connection.

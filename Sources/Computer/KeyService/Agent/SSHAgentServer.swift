@@ -10,7 +10,10 @@ internal import HybridThreads
 /// Threads block in poll(2), so an idle agent never wakes up.
 package final class SSHAgentServer: Sendable {
     /// Maximum number of connections; further ones are closed.
-    static let maximumConnections = 64
+    ///
+    /// With three descriptors each, they fit the 1,024 that a process usually may open. See ``ConnectionPlaces`` for the
+    /// part of other hosts.
+    static let maximumConnections = 256
     /// Maximum number of connections of a restricted server.
     ///
     /// It is less than the queue's length, so that other hosts leave room for requests of this computer.
@@ -21,7 +24,7 @@ package final class SSHAgentServer: Sendable {
     private let upstream: String?
     private let isRestricted: Bool
     private let refused: @Sendable (String) -> Void
-    private let connections = Locked(0)
+    private let places: Locked<ConnectionPlaces>
     private let stopper: Waker
 
     /// Creates a server; returns `nil` if the process has no descriptors left.
@@ -45,7 +48,12 @@ package final class SSHAgentServer: Sendable {
         // The keys of the other agent know no restriction.
         self.upstream = isRestricted ? nil : upstream
         self.isRestricted = isRestricted
-        self.refused = refused
+        let lines = Locked(RefusalLines())
+        self.refused = { text in
+            if let line = lines.withLock({ $0.line(text, at: .now) }) { refused(line) }
+        }
+        let maximum = isRestricted ? Self.maximumRestrictedConnections : Self.maximumConnections
+        places = Locked(ConnectionPlaces(maximum: maximum))
         self.stopper = stopper
     }
 
@@ -59,19 +67,32 @@ package final class SSHAgentServer: Sendable {
 
     /// Serves a connection on a thread of its own, or closes it.
     private func start(_ descriptor: CInt, for client: PeerCredentials) {
-        let maximum = isRestricted ? Self.maximumRestrictedConnections : Self.maximumConnections
-        guard client.mayUseAgent(of: geteuid()), connections.increment(upTo: maximum) else {
+        guard client.mayUseAgent(of: geteuid()) else {
             close(descriptor)
             return
         }
-        let isStarted = DedicatedThread.start { [self] in
-            AgentConnectionHandler(descriptor, client, keys, signing, upstream, isRestricted: isRestricted, refused)?
-                .serve()
+        guard places.withLock({ $0.enter() }) else {
             close(descriptor)
-            connections.withLock { $0 -= 1 }
+            return refused("too many connections (\(maximum)); end programs that keep some open")
+        }
+        let isStarted = DedicatedThread.start { [self] in
+            let handler = AgentConnectionHandler(
+                descriptor,
+                client,
+                keys,
+                signing,
+                upstream,
+                isRestricted: isRestricted,
+                refused
+            ) { [self] host in isRestricted || places.withLock { $0.forward(through: host) } }
+            handler?.serve()
+            close(descriptor)
+            places.withLock { $0.leave(handler?.host) }
         }
         guard !isStarted else { return }
         close(descriptor)
-        connections.withLock { $0 -= 1 }
+        places.withLock { $0.leave(nil) }
     }
+
+    private var maximum: Int { places.withLock(\.maximum) }
 }

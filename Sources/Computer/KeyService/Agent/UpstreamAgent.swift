@@ -8,8 +8,10 @@ internal import HybridCommandSupport
 /// Each client has a connection of its own, so that the other agent sees the bindings of this client only. It is opened
 /// for the first request and closed if the other agent does not answer.
 final class UpstreamAgent {
-    /// Time for an answer; the other agent may ask its user.
+    /// Seconds for an answer to a request for which the other agent may ask its user.
     private static let timeout = 300
+    /// Seconds for the list of keys and for bindings, which need no user, and for the rest of an answer that has begun.
+    private static let quickTimeout = 5
 
     private let path: String
     private var socket: CInt = -1
@@ -26,7 +28,8 @@ final class UpstreamAgent {
     func ask(_ message: [UInt8], for client: CInt) -> [UInt8]? {
         guard isUsable else { return nil }
         if socket < 0 { socket = Self.connect(to: path) }
-        guard socket >= 0, UpstreamBytes.send(message, to: socket), awaitAnswer(for: client), let header = read(4)
+        guard socket >= 0, UpstreamBytes.send(message, to: socket), awaitAnswer(to: message, for: client),
+            let header = read(4)
         else {
             close()
             return nil
@@ -46,13 +49,14 @@ final class UpstreamAgent {
     }
 
     /// Waits for an answer; returns false at the time limit, or if the client leaves.
-    private func awaitAnswer(for client: CInt) -> Bool {
+    private func awaitAnswer(to message: [UInt8], for client: CInt) -> Bool {
+        let seconds = UpstreamFrames.mayAskUser(message) ? Self.timeout : Self.quickTimeout
         // poll(2) always reports the end of a connection.
         var polled = [
             pollfd(fd: socket, events: Int16(POLLIN), revents: 0), pollfd(fd: client, events: 0, revents: 0),
         ]
         while true {
-            let count = poll(&polled, nfds_t(polled.count), CInt(Self.timeout * 1000))
+            let count = poll(&polled, nfds_t(polled.count), CInt(seconds * 1000))
             if count < 0, errno == EINTR { continue }
             return count > 0 && polled[1].revents == 0
         }
@@ -67,7 +71,7 @@ final class UpstreamAgent {
         guard var address = UnixAddress(path: path) else { return -1 }
         let descriptor = Glibc.socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return -1 }
-        var limit = timeval(tv_sec: timeout, tv_usec: 0)
+        var limit = timeval(tv_sec: quickTimeout, tv_usec: 0)
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
             setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
         }

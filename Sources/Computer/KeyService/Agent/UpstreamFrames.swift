@@ -65,6 +65,12 @@ struct UpstreamFrames {
         }
     }
 
+    /// Returns true if an agent may ask its user before it answers a message: not for a list of keys or an extension.
+    static func mayAskUser(_ message: [UInt8]) -> Bool {
+        guard message.count > headerLength else { return false }
+        return message[headerLength] != 11 && message[headerLength] != 27
+    }
+
     /// Returns a list of keys with those of both answers, ours first; ours alone if the other one is not a list.
     ///
     /// - Parameters:

@@ -34,16 +34,23 @@ package struct SSHKeyStore: Sendable {
     /// Checks that the store can be read and has room for one more key.
     package func checkRoom() throws(CommandFailure) { try Self.check(try keys().count + 1) }
 
-    /// Adds keys at the end; a key with the same public key is replaced in its place.
-    package func add(_ new: [StoredSSHKey]) throws(CommandFailure) {
+    /// Adds keys at the end; a key with the same public key is replaced in its place, and keeps its limits.
+    ///
+    /// - Returns: The keys whose limits here were stricter than those of the added key.
+    @discardableResult
+    package func add(_ new: [StoredSSHKey]) throws(CommandFailure) -> [StoredSSHKey] {
         try change { keys in
+            var stricter: [StoredSSHKey] = []
             for key in new {
                 if let index = keys.firstIndex(where: { $0.publicKey == key.publicKey }) {
-                    keys[index] = key
+                    let limited = key.limited(as: keys[index])
+                    if limited != key { stricter.append(limited) }
+                    keys[index] = limited
                 } else {
                     keys.append(key)
                 }
             }
+            return stricter
         }
     }
 

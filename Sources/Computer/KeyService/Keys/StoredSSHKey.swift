@@ -57,6 +57,20 @@ package struct StoredSSHKey: Hashable, Sendable {
         self.destinations = destinations
     }
 
+    /// Returns this key with the limits of both keys: with the destinations that both permit, or those of `other` if
+    /// there are none.
+    func limited(as other: StoredSSHKey) -> StoredSSHKey {
+        let common = destinations.map { own in own.filter { other.destinations?.contains($0) ?? true } }
+        let limited = StoredSSHKey(
+            publicKey,
+            credentialID: credentialID,
+            comment: comment,
+            allowsForwardedMessages: allowsForwardedMessages && other.allowsForwardedMessages,
+            destinations: common.flatMap { $0.isEmpty ? nil : $0 } ?? other.destinations
+        )
+        return limited ?? other
+    }
+
     /// Creates a key from its line in a key list; `nil` for any other text.
     ///
     /// The line consists of public key and credential ID in base64url, options, and the name, separated by spaces. The

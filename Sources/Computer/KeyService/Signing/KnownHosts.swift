@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Crypto
+internal import HybridCommandSupport
 internal import HybridPrimitives
 package import HybridSSHAgent
 
@@ -9,8 +10,8 @@ package import HybridSSHAgent
 /// A hashed name can only be compared. Therefore the caller passes candidates, which may come from any source: a
 /// candidate counts only if its hash stands beside the same key.
 package struct KnownHosts: Sendable {
-    /// Maximum size of a file in bytes; a larger file is ignored.
-    package static let maximumSize = 1 << 20
+    /// Maximum size of a file in bytes.
+    package static let maximumSize = 16 << 20
 
     private let lines: [[ArraySlice<UInt8>]]
 
@@ -21,6 +22,30 @@ package struct KnownHosts: Sendable {
                 line.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\r") }
             }
         }
+    }
+
+    /// Creates the names from files; one that does not exist has none.
+    ///
+    /// - Parameters:
+    ///   - paths: The paths of the files.
+    ///   - maximumSize: The maximum size of a file in bytes.
+    ///   - report: Called with a sentence for each file that exists but can't be used.
+    package init(
+        paths: [String],
+        maximumSize: Int = KnownHosts.maximumSize,
+        report: (String) -> Void
+    ) {
+        var files: [[UInt8]] = []
+        for path in paths {
+            do throws(FileReadError) {
+                files.append(try readWholeFile(path, atMost: maximumSize))
+            } catch {
+                guard error != .missing else { continue }
+                let advice = error == .tooLarge ? "; keep at most \(maximumSize >> 20) MiB there" : ""
+                report("no names of hosts from \(path): \(error.sentence)\(advice)")
+            }
+        }
+        self.init(files: files)
     }
 
     /// Returns a name of the host with a key.

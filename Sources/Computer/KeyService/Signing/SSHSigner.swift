@@ -44,7 +44,7 @@ package struct SSHSigner: Sendable {
     package func sign(_ job: SigningJob) -> SSHSignature? {
         guard let key = keys.key(job.request.key.publicKey) else { return nil }
         let hostName = job.request.host.flatMap { host in
-            KnownHosts(files: knownHosts.compactMap { try? readWholeFile($0, atMost: KnownHosts.maximumSize) }).name(
+            KnownHosts(paths: knownHosts, report: report).name(
                 of: host,
                 candidates: HostCandidates.names(inCommandLine: job.client.commandLine)
             )

@@ -24,12 +24,12 @@ package struct SigningDescription: Sendable {
         let purpose =
             switch request.purpose {
             case .login(_, let host?, _):
-                "log in as \(request.shownSubject)\(name), host key \(host.fingerprint)"
+                "log in as \(request.shownSubject)\(name), \(host.isWeak ? "weak " : "")host key \(host.fingerprint)"
             case .login: "log in as \(request.shownSubject), host unknown, perhaps forwarded"
             case .message(let namespace, _):
                 namespace.description == "git" ? "sign for git" : "sign for \(request.shownSubject)"
             }
-        return "\(purpose) (ssh key \(request.shownKeyName))\(forwarded)"
+        return "\(purpose) (ssh key \(request.shownKeyName))\(certificate)\(forwarded)"
     }
 
     /// The event `request` for a prompt, on one line without a line end.
@@ -41,6 +41,10 @@ package struct SigningDescription: Sendable {
         case .login(let user, let host, _):
             members += [("operation", .string("ssh-login")), ("user", .string(user.description))]
             if let hostName { members.append(("host", .string(hostName))) }
+            if let certificate = request.certificate {
+                members.append(("authority", .string(certificate.authority.description)))
+                members.append(("principals", .string(certificate.shownPrincipals)))
+            }
             if let host { members.append(("fingerprint", .string(host.fingerprint.description))) }
         case .message(let namespace, _):
             members += [("operation", .string("ssh-signature")), ("namespace", .string(namespace.description))]
@@ -52,6 +56,11 @@ package struct SigningDescription: Sendable {
             ("timeout_ms", .number(Int(timeout / .milliseconds(1)))),
         ]
         return JSONText.object(members).description
+    }
+
+    private var certificate: String {
+        guard let certificate = request.certificate else { return "" }
+        return ", certificate of \(certificate.authority) for \(certificate.shownPrincipals)"
     }
 
     private var forwarded: String {

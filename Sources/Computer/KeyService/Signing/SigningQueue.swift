@@ -2,6 +2,8 @@
 
 /// A queue of requests for the user, of which one is shown at a time.
 ///
+/// Requests of this computer come before those of other hosts, which have half of the places.
+///
 /// It holds values only; its owner starts and ends the work.
 struct SigningQueue<Element: Sendable>: Sendable {
     /// The identifier of a request in the queue.
@@ -11,12 +13,15 @@ struct SigningQueue<Element: Sendable>: Sendable {
 
     /// Maximum number of requests that wait behind the active one.
     static var maximumWaiting: Int { 16 }
+    /// Maximum number of requests of other hosts that wait.
+    static var maximumForwarded: Int { maximumWaiting / 2 }
     /// Time after which a waiting request has failed.
     static var patience: Duration { .seconds(120) }
 
     private struct Entry {
         let id: ID
         let element: Element
+        let isForwarded: Bool
         let arrival: ContinuousClock.Instant
     }
 
@@ -33,12 +38,21 @@ struct SigningQueue<Element: Sendable>: Sendable {
         case refused
     }
 
-    /// Adds a request at the end.
-    mutating func add(_ element: Element, at now: ContinuousClock.Instant) -> Admission {
-        guard entries.count <= Self.maximumWaiting else { return .refused }
+    /// Adds a request: at the end, or behind the last one of this computer.
+    mutating func add(
+        _ element: Element,
+        isForwarded: Bool = false,
+        at now: ContinuousClock.Instant
+    ) -> Admission {
+        let waiting = entries.dropFirst()
+        let forwarded = waiting.count(where: \.isForwarded)
+        guard entries.count <= Self.maximumWaiting, !isForwarded || forwarded < Self.maximumForwarded else {
+            return .refused
+        }
         lastNumber += 1
         let id = ID(number: lastNumber)
-        entries.append(Entry(id: id, element: element, arrival: now))
+        let entry = Entry(id: id, element: element, isForwarded: isForwarded, arrival: now)
+        entries.insert(entry, at: isForwarded ? entries.endIndex : entries.endIndex - forwarded)
         return entries.count == 1 ? .started(id) : .waiting(id)
     }
 
@@ -67,8 +81,8 @@ struct SigningQueue<Element: Sendable>: Sendable {
     ) -> (expired: [Element], next: (id: ID, element: Element)?) {
         guard entries.first?.id == id else { return ([], nil) }
         entries.removeFirst()
-        let expired = entries.prefix { $0.arrival.duration(to: now) > Self.patience }
-        entries.removeFirst(expired.count)
+        let expired = entries.filter { $0.arrival.duration(to: now) > Self.patience }
+        entries.removeAll { $0.arrival.duration(to: now) > Self.patience }
         return (expired.map(\.element), entries.first.map { ($0.id, $0.element) })
     }
 }

@@ -65,7 +65,7 @@ package final class SigningService: Sendable {
     ///
     /// - Returns: The identifier, or `nil` if too many requests wait; then the job is not completed.
     func submit(_ job: SigningJob) -> ID? {
-        switch queue.withLock({ $0.add(job, at: .now) }) {
+        switch queue.withLock({ $0.add(job, isForwarded: job.request.isForwarded, at: .now) }) {
         case .started(let id):
             start(id, job)
             return id

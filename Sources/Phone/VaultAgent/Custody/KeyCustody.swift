@@ -55,6 +55,8 @@ struct KeyCustody: Sendable {
         let isTest: Bool
         let fingers: [String]
         let since: BootTime
+        /// True if a match has released the key.
+        var isUsed = false
     }
 
     private let survivesSuspend: Bool
@@ -63,7 +65,9 @@ struct KeyCustody: Sendable {
     private var reasons: [VaultID: FingerprintFailure] = [:]
     private var pending: (permit: Permit, vault: VaultID)?
     private var nextNumber: UInt64 = 0
-    /// Fingers that did not match since the last match or PIN.
+    /// Fingers that did not match since the last match, or since misses discarded all keys.
+    ///
+    /// A new key does not reset it: any program of the user can pass one, for any vault.
     private(set) var misses = 0
 
     /// Creates a custody without keys.
@@ -83,7 +87,8 @@ struct KeyCustody: Sendable {
     ///   - recorded: The fingers that were enrolled at the time of `vault finger enable`.
     ///   - enrolled: The fingers that are enrolled now.
     ///   - now: The present time.
-    /// - Throws: ``FingerprintFailure/fingersChanged``, or ``FingerprintFailure/busy`` if too many keys are held.
+    /// - Throws: ``FingerprintFailure/fingersChanged``, or ``FingerprintFailure/busy`` if eight other vaults use
+    ///   their keys.
     mutating func hold(
         _ vault: VaultID,
         _ key: LockedMemory,
@@ -96,10 +101,16 @@ struct KeyCustody: Sendable {
             discard(vault, because: .fingersChanged)
             throw .fingersChanged
         }
-        guard entries[vault] != nil || entries.count < Self.maximumKeys else { throw .busy }
+        if entries[vault] == nil, entries.count >= Self.maximumKeys { try discardUnused() }
         entries[vault] = Entry(key: key, isTest: isTest, fingers: enrolled, since: now)
         reasons[vault] = nil
-        misses = 0
+    }
+
+    /// Makes room by discarding the oldest key that was never released, so that no other vault loses its key.
+    private mutating func discardUnused() throws(FingerprintFailure) {
+        let unused = entries.filter { !$0.value.isUsed && $0.key != pending?.vault }
+        guard let oldest = unused.min(by: { $0.value.since.total < $1.value.since.total }) else { throw .busy }
+        discard(oldest.key, because: .noKey)
     }
 
     /// Checks that a key is held and no request waits for a finger, before the sensor is opened.
@@ -137,7 +148,9 @@ struct KeyCustody: Sendable {
     /// Counts a finger that does not match.
     mutating func miss() {
         misses += 1
-        if misses >= Self.maximumMisses { discardAll(because: .tooManyMisses) }
+        guard misses >= Self.maximumMisses else { return }
+        discardAll(because: .tooManyMisses)
+        misses = 0
     }
 
     /// Returns the key after a match; the permit is used up.
@@ -148,6 +161,7 @@ struct KeyCustody: Sendable {
         self.pending = nil
         let entry = try entry(of: pending.vault, at: now)
         misses = 0
+        entries[pending.vault]?.isUsed = true
         return entry.key
     }
 

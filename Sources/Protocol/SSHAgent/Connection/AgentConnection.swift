@@ -57,6 +57,11 @@ public struct AgentConnection: Sendable {
     /// It is 0 if a request of maximum length waits for a pending signature.
     public var capacity: Int { reader.capacity }
 
+    /// The fingerprint of the nearest host to which the agent is forwarded; `nil` unless a binding proves it.
+    public var forwardingHost: SSHFingerprint? {
+        bindings.list.first.flatMap { $0.isForwarded ? $0.hostKey.fingerprint : nil }
+    }
+
     /// Appends received bytes, in pieces of any length.
     ///
     /// - Throws: ``AgentProtocolError``; the connection must be closed.
@@ -86,9 +91,9 @@ public struct AgentConnection: Sendable {
                 return .reply(.failure(error))
             }
         case .bindSession(let request): return .reply(bind(request))
-        case .malformedBinding:
+        case .malformedBinding(let error):
             bindings.fail()
-            return .reply(.extensionFailure(.binding(.malformed)))
+            return .reply(.extensionFailure(.binding(error)))
         case .queryExtensions: return .reply(.extensions)
         case .lock where bindings.isRestricted, .unlock where bindings.isRestricted: return .reply(.failure)
         case .lock(let passphrase): return .reply(state.lock.lock(passphrase) ? .success : .failure)

@@ -10,8 +10,8 @@ enum AgentRequest {
     case sign(key: [UInt8], data: [UInt8], flags: UInt32)
     /// Binds the connection to an SSH session (`session-bind@openssh.com`).
     case bindSession(SessionBindRequest)
-    /// A binding that does not parse.
-    case malformedBinding
+    /// A binding that does not parse, or whose host key is not supported.
+    case malformedBinding(SessionBindingError)
     /// Lists the extensions (`query`).
     case queryExtensions
     /// Locks the agent with a passphrase.
@@ -63,7 +63,7 @@ enum AgentRequest {
         do throws(SSHFormatError) {
             return .bindSession(try SessionBindRequest(parsing: contents))
         } catch {
-            return .malformedBinding
+            return .malformedBinding([.publicKey, .keyType].contains(error) ? .hostKey : .malformed)
         }
     }
 }
@@ -180,11 +180,11 @@ public struct AgentRefusal: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// The data is not signable.
     public static func data(_ error: SignedDataError) -> AgentRefusal {
-        AgentRefusal("data(\(error))", "the data is neither a login with this key nor a message in the SSHSIG format")
+        AgentRefusal("data(\(error))", error.explanation)
     }
 
     /// The connection was not bound.
     public static func binding(_ error: SessionBindingError) -> AgentRefusal {
-        AgentRefusal("binding(\(error))", "the client did not prove its session with a server")
+        AgentRefusal("binding(\(error))", error.explanation)
     }
 }

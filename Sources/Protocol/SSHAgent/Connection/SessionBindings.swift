@@ -128,8 +128,13 @@ struct SessionBindings: Sendable {
 
 /// A reason why a connection is not bound to a session.
 public struct SessionBindingError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The request does not parse, or its key has an unknown type.
+    /// The request does not parse.
     public static let malformed = SessionBindingError("malformed")
+    /// The host key has another type or size than those of ``HostKey``.
+    public static let hostKey = SessionBindingError(
+        "hostKey",
+        "the server's key cannot be verified; use Ed25519, ECDSA, or RSA of 1,024 to 8,192 bits (HostKeyAlgorithms)"
+    )
     /// The host key did not sign the session identifier.
     public static let signature = SessionBindingError("signature")
     /// The connection is already bound to a session that authenticates.
@@ -141,6 +146,14 @@ public struct SessionBindingError: Error, Hashable, Sendable, CustomStringConver
 
     /// The error's name.
     public let description: String
+    /// The reason in words, for users.
+    public let explanation: String
 
-    private init(_ description: String) { self.description = description }
+    private init(
+        _ description: String,
+        _ explanation: String = "the client did not prove its session with a server"
+    ) {
+        self.description = description
+        self.explanation = explanation
+    }
 }

@@ -43,6 +43,11 @@ public struct SignRequest: Hashable, Sendable {
     /// The name of the key, as a prompt may show it.
     public var shownKeyName: SafeText { SafeText(quoting: key.comment.description) }
 
+    /// The certificate with which the user logs in; `nil` without one, and for a message.
+    public var certificate: SSHUserCertificate? {
+        if case .login(let login) = data.content { login.certificate } else { nil }
+    }
+
     /// The user of a login or the namespace of a message, as a prompt may show it.
     public var shownSubject: SafeText {
         switch purpose {

@@ -25,7 +25,7 @@ extension HostKey {
             guard algorithm == "ecdsa-sha2-\(curve.rawValue)" else { throw .signature }
             return try curve.isValid(value, for: sessionID.bytes, point: point)
         case .rsa(let exponent, let modulus):
-            guard let key = try? _RSA.Signing.PublicKey(n: modulus, e: exponent) else { throw .publicKey }
+            guard let key = Self.rsaKey(exponent, modulus) else { throw .publicKey }
             // Some servers omit leading zeros.
             guard value.count <= modulus.count else { throw .signature }
             let padded = [UInt8](repeating: 0, count: modulus.count - value.count) + value
@@ -54,9 +54,34 @@ extension HostKey {
         case .ed25519(let key): key.count == 32 && (try? Curve25519.Signing.PublicKey(rawRepresentation: key)) != nil
         case .ecdsa(let curve, let point): curve.contains(point)
         case .rsa(let exponent, let modulus):
-            // The bounds of the library, checked first so that no time is spent on huge numbers.
-            (256...1024).contains(modulus.count) && exponent.count <= 4
-                && (try? _RSA.Signing.PublicKey(n: modulus, e: exponent)) != nil
+            rsaKey(exponent, modulus) != nil
+        }
+    }
+
+    /// Returns an RSA key that the cryptographic library accepts.
+    private static func rsaKey(_ exponent: [UInt8], _ modulus: [UInt8]) -> _RSA.Signing.PublicKey? {
+        // The bounds of the library, checked first so that no time is spent on huge numbers.
+        guard (128...1024).contains(modulus.count), exponent.count <= 4 else { return nil }
+        // The other initializer refuses moduli below 2,048 bits, of which OpenSSH accepts 1,024 and more.
+        let numbers = DER.encode(0x30, DER.integer(modulus) + DER.integer(exponent))
+        let algorithm: [UInt8] = [
+            0x30, 0x0D, 0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01, 0x05, 0x00,
+        ]
+        let info = DER.encode(0x30, algorithm + DER.encode(0x03, [0] + numbers))
+        return try? _RSA.Signing.PublicKey(unsafeDERRepresentation: info)
+    }
+
+    /// The few parts of DER that an RSA key needs.
+    private enum DER {
+        static func integer(_ magnitude: [UInt8]) -> [UInt8] {
+            encode(0x02, (magnitude.first ?? 0) >= 0x80 ? [0] + magnitude : magnitude)
+        }
+
+        static func encode(_ tag: UInt8, _ contents: [UInt8]) -> [UInt8] {
+            let count = contents.count
+            if count < 0x80 { return [tag, UInt8(count)] + contents }
+            if count < 0x100 { return [tag, 0x81, UInt8(count)] + contents }
+            return [tag, 0x82, UInt8(truncatingIfNeeded: count >> 8), UInt8(truncatingIfNeeded: count)] + contents
         }
     }
 }

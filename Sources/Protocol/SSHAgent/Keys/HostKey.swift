@@ -4,7 +4,7 @@ internal import Crypto
 
 /// The public key of an SSH server, or a certificate for one.
 ///
-/// The types are Ed25519, ECDSA on the curves P-256, P-384 and P-521, RSA of 2,048 to 8,192 bits, and OpenSSH's
+/// The types are Ed25519, ECDSA on the curves P-256, P-384 and P-521, RSA of 1,024 to 8,192 bits, and OpenSSH's
 /// certificates of these (PROTOCOL.certkeys). The signature of the certificate authority is not verified: the client
 /// decides about trust in the server, and a binding only proves that its session belongs to this key.
 public struct HostKey: Hashable, Sendable {
@@ -14,6 +14,8 @@ public struct HostKey: Hashable, Sendable {
     public let fingerprint: SSHFingerprint
     /// True if the encoding is a certificate.
     public let isCertificate: Bool
+    /// True for RSA below 2,048 bits, which OpenSSH still accepts: others could compute the host's private key.
+    public var isWeak: Bool { if case .rsa(_, let modulus) = material { modulus.count < 256 } else { false } }
     let material: Material
 
     /// The public key.

@@ -29,10 +29,15 @@ public struct SSHPublicKey: Hashable, Sendable {
     public init(parsing blob: some Collection<UInt8>) throws(SSHFormatError) {
         var reader = SSHReader(Array(blob))
         try reader.expect(Self.algorithm, else: .keyType)
+        self = try Self(fields: &reader)
+        try reader.finish()
+    }
+
+    /// Creates a key from the fields that follow the type, which are the same in a certificate.
+    init(fields reader: inout SSHReader) throws(SSHFormatError) {
         try reader.expect(Self.curve, else: .curve)
         let point = try reader.string()
         let application = String(decoding: try reader.string(), as: UTF8.self)
-        try reader.finish()
         guard let application = SSHApplication(application) else { throw .application }
         try self.init(x963Representation: Array(point), application: application)
     }

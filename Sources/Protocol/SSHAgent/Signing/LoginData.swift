@@ -3,7 +3,7 @@
 /// The signed data of a login with a public key (RFC 4252 §7).
 ///
 /// The encoding is string session identifier ‖ byte 50 ‖ string user ‖ string `ssh-connection` ‖ string method ‖
-/// boolean true ‖ string algorithm ‖ string key. The method `publickey-hostbound-v00@openssh.com` adds the host key.
+/// boolean true ‖ string algorithm ‖ string key, or a certificate of the key with its algorithm. The method `publickey-hostbound-v00@openssh.com` adds the host key.
 public struct LoginData: Hashable, Sendable {
     /// The session in which the user logs in.
     public let sessionID: SSHSessionID
@@ -11,6 +11,8 @@ public struct LoginData: Hashable, Sendable {
     public let user: SSHUserName
     /// The key that is to sign.
     public let key: SSHPublicKey
+    /// The certificate of the key that the user presents; `nil` if the login names the key alone.
+    public let certificate: SSHUserCertificate?
     /// The server's key; `nil` for the method `publickey`, whose data does not name the server.
     public let hostKey: HostKey?
 
@@ -18,8 +20,10 @@ public struct LoginData: Hashable, Sendable {
     init(parsing bytes: [UInt8], for key: SSHPublicKey?) throws(SignedDataError) {
         let fields = try Fields(bytes)
         guard fields.service.elementsEqual("ssh-connection".utf8) else { throw .service }
-        guard fields.algorithm.elementsEqual(SSHPublicKey.algorithm.utf8) else { throw .algorithm }
-        guard let named = try? SSHPublicKey(parsing: fields.key), named == key ?? named else { throw .foreignKey }
+        certificate = try fields.certificate()
+        guard let named = certificate?.key ?? (try? SSHPublicKey(parsing: fields.key)), named == key ?? named else {
+            throw .foreignKey
+        }
         guard let user = SSHUserName(fields.user) else { throw .userName }
         var reader = SSHReader(fields.rest)
         let isHostBound = fields.method.elementsEqual("publickey-hostbound-v00@openssh.com".utf8)
@@ -63,6 +67,17 @@ public struct LoginData: Hashable, Sendable {
                 throw .format(error)
             }
             rest = reader.remaining()
+        }
+
+        /// Returns the certificate in place of a key; `nil` if the algorithm is that of a key alone.
+        func certificate() throws(SignedDataError) -> SSHUserCertificate? {
+            if algorithm.elementsEqual(SSHPublicKey.algorithm.utf8) { return nil }
+            guard algorithm.elementsEqual(SSHUserCertificate.algorithm.utf8) else { throw .algorithm }
+            do throws(SSHFormatError) {
+                return try SSHUserCertificate(parsing: key)
+            } catch {
+                throw .certificate(error)
+            }
         }
     }
 }

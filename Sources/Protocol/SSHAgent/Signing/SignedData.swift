@@ -56,23 +56,45 @@ public struct SignedDataError: Error, Hashable, Sendable, CustomStringConvertibl
     public static let service = SignedDataError("service")
     /// The method of a login is neither `publickey` nor `publickey-hostbound-v00@openssh.com`.
     public static let method = SignedDataError("method")
-    /// The algorithm of a login is not ``SSHPublicKey/algorithm``.
-    public static let algorithm = SignedDataError("algorithm")
+    /// The algorithm of a login is neither ``SSHPublicKey/algorithm`` nor ``SSHUserCertificate/algorithm``.
+    public static let algorithm = SignedDataError(
+        "algorithm",
+        "the login has an algorithm of another key; the phone's keys sign with sk-ecdsa-sha2-nistp256@openssh.com only"
+    )
     /// A login names another key than the one that is to sign.
-    public static let foreignKey = SignedDataError("foreignKey")
+    public static let foreignKey = SignedDataError("foreignKey", "the login names another key than the one to sign")
     /// The user name is not ``SSHUserName``.
-    public static let userName = SignedDataError("userName")
+    public static let userName = SignedDataError(
+        "userName",
+        "the user name must have 1 to 255 bytes of UTF-8 without control characters"
+    )
     /// The namespace of a message is not a ``SignatureNamespace``.
-    public static let namespace = SignedDataError("namespace")
+    public static let namespace = SignedDataError(
+        "namespace",
+        "the namespace of the message must have 1 to 255 letters, digits and characters of .+-_@:/"
+    )
     /// The reserved field of a message is not empty.
     public static let reserved = SignedDataError("reserved")
     /// The hash algorithm of a message is neither `sha256` nor `sha512`, or the hash has another length.
-    public static let hash = SignedDataError("hash")
+    public static let hash = SignedDataError("hash", "the message has a hash other than sha256 and sha512")
 
     /// The error's name, with the cause in parentheses.
     public let description: String
+    /// The reason in words, for users.
+    public let explanation: String
 
-    private init(_ description: String) { self.description = description }
+    private init(
+        _ description: String,
+        _ explanation: String = "the data is neither a login with this key nor a message in the SSHSIG format"
+    ) {
+        self.description = description
+        self.explanation = explanation
+    }
+
+    /// The certificate of a login does not parse, or is not for a user.
+    public static func certificate(_ error: SSHFormatError) -> SignedDataError {
+        SignedDataError("certificate(\(error))", "the certificate of the login is malformed or not for a user's key")
+    }
 
     /// The data begins like a login or a message, but does not parse.
     public static func format(_ error: SSHFormatError) -> SignedDataError { SignedDataError("format(\(error))") }

@@ -10,6 +10,9 @@ package struct SSHReader {
     /// Creates a reader of `bytes`.
     package init(_ bytes: [UInt8]) { rest = bytes[...] }
 
+    /// True if nothing is left.
+    var isAtEnd: Bool { rest.isEmpty }
+
     /// Takes one byte.
     mutating func byte() throws(SSHFormatError) -> UInt8 {
         guard let byte = rest.popFirst() else { throw .truncated }
@@ -61,7 +64,7 @@ package struct SSHReader {
 
     /// Throws an error unless nothing is left.
     func finish() throws(SSHFormatError) {
-        guard rest.isEmpty else { throw .trailingBytes }
+        guard isAtEnd else { throw .trailingBytes }
     }
 
     private mutating func number(_ length: Int) throws(SSHFormatError) -> UInt64 {
@@ -85,11 +88,11 @@ public struct SSHFormatError: Error, Hashable, Sendable, CustomStringConvertible
     public static let keyType = SSHFormatError("keyType")
     /// The curve does not match the type of the key.
     public static let curve = SSHFormatError("curve")
-    /// The public key is not usable: no point of its curve, or a modulus of fewer than 2,048 or more than 8,192 bits.
+    /// The public key is not usable: no point of its curve, or a modulus of fewer than 1,024 or more than 8,192 bits.
     public static let publicKey = SSHFormatError("publicKey")
     /// The application of a key is not an ``SSHApplication``.
     public static let application = SSHFormatError("application")
-    /// A certificate is malformed or not for a host.
+    /// A certificate is malformed, or for a user instead of a host or the other way round.
     public static let certificate = SSHFormatError("certificate")
     /// A session identifier has fewer than 20 or more than 64 bytes.
     public static let sessionID = SSHFormatError("sessionID")

@@ -31,6 +31,7 @@ public struct CTAPHIDDevice: Sendable {
     private var channels: [Channel] = []
     private var lastChannel: UInt32 = 0
     private var lastTransaction: UInt64 = 0
+    private var budget = HIDReplyBudget()
     private var lock: (owner: ChannelID, end: Duration)?
 
     /// Creates a device without channels.
@@ -55,12 +56,19 @@ public struct CTAPHIDDevice: Sendable {
     /// Processes a report of a client.
     public mutating func receive(_ report: HIDReport, at now: Duration) -> [CTAPHIDAction] {
         let due = advance(to: now)
-        switch report.packet {
-        case .initialization(let command, let length, let data):
-            return due + begin(command, length: length, data: data, on: report.channel, at: now)
-        case .continuation(let sequence, let data):
-            return due + proceed(sequence, data: data, on: report.channel, at: now)
+        let actions =
+            switch report.packet {
+            case .initialization(let command, let length, let data):
+                begin(command, length: length, data: data, on: report.channel, at: now)
+            case .continuation(let sequence, let data):
+                proceed(sequence, data: data, on: report.channel, at: now)
+            }
+        // Otherwise, a program that floods the device with PINGs would fill the queue of reports, and the device would end.
+        let reports = actions.count { if case .send = $0 { true } else { false } }
+        guard budget.take(reports, at: now) else {
+            return due + actions.filter { if case .send = $0 { false } else { true } }
         }
+        return due + actions
     }
 
     /// Ends messages whose next packet is late, and sends the keepalives that are due.

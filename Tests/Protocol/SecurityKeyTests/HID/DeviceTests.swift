@@ -46,6 +46,19 @@ struct DeviceTests {
         #expect(try clients.device.answer(transaction, with: .success([])) == [], "a request has one answer")
     }
 
+    @Test("a flood of PINGs is answered up to a budget, and requests are passed on meanwhile")
+    func pingFlood() throws {
+        var clients = try TwoClients()
+        let payload = [UInt8](repeating: 7, count: 7609)
+        var answered = 0
+        for _ in 0..<100 { answered += try clients.send(clients.first, 0x01, payload).count }
+        #expect(answered == 9)
+        let transaction = try clients.request(clients.second, [0x02, 0xA0])
+        #expect(try clients.device.answer(transaction, with: .failure(.noCredentials)).count == 1)
+        _ = try clients.device.advance(by: .seconds(1))
+        #expect(try clients.send(clients.first, 0x01, payload) == [[0x01] + payload])
+    }
+
     @Test("channels that are not allocated, 0 and broadcast are refused")
     func invalidChannels() throws {
         var clients = try TwoClients()
