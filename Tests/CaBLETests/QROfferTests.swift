@@ -146,13 +146,10 @@ struct QROfferTests {
     }
 
     @Test(
-        "Every key is checked for its type and length",
+        "Every required key is checked for its type and length",
         arguments: [
             (0, [nil, 0, .bytes(Array(repeating: 2, count: 32)), "point"]),
             (1, [nil, 1, .bytes(Array(repeating: 2, count: 15)), .bytes(Array(repeating: 2, count: 17)), "s"]),
-            (2, [-1, "2", .bytes([2]), true, .unsigned(.max), .float(.half(0x4000))]),
-            (4, [0, 1, "true", .null, .undefined]),
-            (5, [0, .bytes([0x67, 0x61]), true, [], .null]),
         ] as [(Int, [CBORValue?])]
     )
     func wrongTypes(key: Int, bad: [CBORValue?]) throws {
@@ -194,6 +191,16 @@ struct QROfferTests {
         }
     }
 
+    @Test("The end of a line is no part of the text", arguments: ["\n", "\r\n", "\r", "\n\n"])
+    func lineEnd(end: String) throws {
+        var random = SeededGenerator()
+        let text = Self.text(try Self.map(&random))
+        #expect(try QROffer(parsing: text + end).text == QROffer(parsing: text).text)
+        let inside = String(text.prefix(20)) + end + String(text.dropFirst(20))
+        #expect(throws: QROffer.ParseError.self) { try QROffer(parsing: inside) }
+        #expect(throws: QROffer.ParseError.self) { try QROffer(parsing: end) }
+    }
+
     @Test("Informative keys in another form are ignored")
     func forgiving() throws {
         var random = SeededGenerator()
@@ -210,6 +217,18 @@ struct QROfferTests {
         for (value, channels) in lists {
             map[6] = value
             #expect(try QROffer(parsing: Self.text(map)).channels == channels)
+        }
+        for count: CBORValue in [-1, "2", .bytes([2]), true, .unsigned(.max), .float(.half(0x4000))] {
+            map[2] = count
+            #expect(try QROffer(parsing: Self.text(map)).assignedDomainsKnown == 0)
+        }
+        for answer: CBORValue in [0, 1, "true", .null, .undefined] {
+            map[4] = answer
+            #expect(try QROffer(parsing: Self.text(map)).supportsLinking == nil)
+        }
+        for hint: CBORValue in [0, .bytes([0x67, 0x61]), true, [], .null] {
+            map[5] = hint
+            #expect(try QROffer(parsing: Self.text(map)).hint == .getAssertion)
         }
         map[.integer(65535)] = 0
         map["grease"] = [1, [2], ["x": .null]]

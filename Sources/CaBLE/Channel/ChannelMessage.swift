@@ -45,9 +45,8 @@ public enum ChannelMessage: Sendable {
         case 1: self = .ctap(body)
         case 2:
             guard let map = (try? CBORDecoder.decode(body, mode: .lenient))?.map else { throw .malformedUpdate }
-            let linking = map[1].flatMap(LinkingInformation.init)
-            guard map[1] == nil || linking != nil else { throw .malformedUpdate }
-            self = .update(linking)
+            // The session does not need a link, so what is malformed counts as absent.
+            self = .update(map[1].flatMap(LinkingInformation.init))
         case 3: self = .json(body)
         default: throw .unknownType(type)
         }

@@ -22,6 +22,8 @@ public struct PostHandshakeMessage: Sendable {
     /// Supported protocols.
     public let features: Set<PhoneFeature>
     /// Linking information, if included; its signature is not verified.
+    ///
+    /// What is malformed counts as absent, because the client can do without a link.
     public let linking: LinkingInformation?
 
     /// A reason why a first message is rejected.
@@ -33,8 +35,6 @@ public struct PostHandshakeMessage: Sendable {
         /// The getInfo response has the wrong type, is missing although CTAP is supported, or is present although it is
         /// not.
         public static let malformedInfo = ParseError("malformedInfo")
-        /// The linking information is invalid.
-        public static let malformedLinking = ParseError("malformedLinking")
 
         /// The error's name.
         public let description: String
@@ -69,7 +69,6 @@ public struct PostHandshakeMessage: Sendable {
         default: throw .malformedInfo
         }
         self.linking = map[2].flatMap(LinkingInformation.init)
-        guard map[2] == nil || linking != nil else { throw .malformedLinking }
     }
 
     /// The canonical CBOR.

@@ -81,11 +81,13 @@ extension QROffer {
         }
     }
 
-    /// Creates an offer from the text of a QR code: a scheme in either case, followed by ASCII digits.
+    /// Creates an offer from the text of a QR code: a scheme in either case, and ASCII digits; it may end a line.
     ///
     /// - Throws: ``ParseError``.
     public init(parsing text: some StringProtocol) throws(ParseError) {
-        let characters = Array(text.utf8.prefix(Limits.qrTextCharacters + 1))
+        // Programs that draw codes leave the end of a line there.
+        var characters = Array(text.utf8.prefix(Limits.qrTextCharacters + 4))
+        while let last = characters.last, last == 0x0A || last == 0x0D { characters.removeLast() }
         let scheme = characters.prefix(Self.scheme.utf8.count)
         guard String(decoding: scheme, as: UTF8.self).uppercased() == Self.scheme else { throw .notFIDO }
         guard characters.count <= Limits.qrTextCharacters,
@@ -122,28 +124,15 @@ extension QROffer {
             throw .malformed("key 1 is not 16 bytes")
         }
         self.secret = secret
-        self.assignedDomainsKnown =
-            try Self.optional(map[2], "key 2 is not a count") { value in
-                value.integer.flatMap { $0 >= 0 ? $0 : nil }
-            } ?? 0
+        // Phones can do without the other keys, so a malformed value counts as absent.
+        self.assignedDomainsKnown = map[2]?.integer.map { max($0, 0) } ?? 0
         if case .unsigned(let seconds)? = map[3] { self.created = seconds } else { self.created = nil }
-        self.supportsLinking = try Self.optional(map[4], "key 4 is not a Boolean") { $0.boolean }
-        let hint = try Self.optional(map[5], "key 5 is not text") { $0.text }
-        self.hint = hint.flatMap(RequestHint.init) ?? .getAssertion
+        self.supportsLinking = map[4]?.boolean
+        self.hint = map[5]?.text.flatMap(RequestHint.init) ?? .getAssertion
         // Drafts before CTAP 2.2 had a Boolean here. Any value other than a usable list means the WebSocket.
         let named = map[6]?.array?.compactMap { $0.integer.flatMap(DataChannelKind.init) } ?? []
         let channels = named.reduce(into: [DataChannelKind]()) { if !$0.contains($1) { $0.append($1) } }
         self.channels = channels.isEmpty ? [.webSocket] : channels
-    }
-
-    private static func optional<T>(
-        _ value: CBORValue?,
-        _ reason: String,
-        _ read: (CBORValue) -> T?
-    ) throws(ParseError) -> T? {
-        guard let value else { return nil }
-        guard let result = read(value) else { throw .malformed(reason) }
-        return result
     }
 }
 

@@ -58,7 +58,7 @@ public actor Authenticator {
         aaguid: aaguid,
         options: ["rk": true, "uv": true],
         transports: ["internal", "hybrid"],
-        algorithms: [.es256],
+        algorithms: [.es256, .esp256],
         attestationFormats: [AttestationObject.noneFormat, AttestationObject.packedFormat]
     )
 
@@ -179,7 +179,7 @@ public actor Authenticator {
     private func makeCredential(
         _ request: MakeCredentialRequest
     ) async throws(AuthenticatorFailure) -> MakeCredentialResponse {
-        guard request.algorithms.contains(.es256) else { throw .noSupportedAlgorithm }
+        guard SigningPasskey.algorithm(request) != nil else { throw .noSupportedAlgorithm }
         let relyingParty = request.relyingParty.id
         let kind = request.signedDataKind
         guard kind == nil || SSHApplication(relyingParty.text) != nil else { throw .noSSHApplication }

@@ -20,13 +20,14 @@ struct SigningPasskey {
 
     /// Returns the response to the request that created the passkey.
     func creation(for request: MakeCredentialRequest) throws(AuthenticatorFailure) -> MakeCredentialResponse {
-        let data = authenticatorData(isNew: true)
+        let algorithm = Self.algorithm(request) ?? .es256
+        let data = authenticatorData(new: algorithm)
         var response =
             Self.selfAttests(request)
             ? MakeCredentialResponse(
                 authenticatorData: data,
                 selfAttestation: try sign(data, request.clientDataHash),
-                algorithm: .es256
+                algorithm: algorithm
             ) : MakeCredentialResponse(authenticatorData: data)
         if let prf = request.prf {
             let answer = prf.salts.flatMap { passkey.prfSecret?.answer($0) }
@@ -39,21 +40,27 @@ struct SigningPasskey {
 
     /// Returns the response to a sign-in request.
     func assertion(for request: GetAssertionRequest) throws(AuthenticatorFailure) -> GetAssertionResponse {
-        let data = authenticatorData(isNew: false)
+        let data = authenticatorData()
         let signature = try sign(data, request.clientDataHash)
         let answer = request.prf?.salts(for: passkey.id).flatMap { passkey.prfSecret?.answer($0) }
-        // Without an allow list, the user handle alone identifies the account; names are not sent, as on phones.
-        let discovered = request.allowList.isEmpty
+        // The user handle belongs to each discoverable passkey, also with an allow list (CTAP 2.2 §6.2.2). Names are not
+        // sent, as on phones: the account was chosen here.
+        let user = UserEntity(id: passkey.user.id, name: "", displayName: "")
         return GetAssertionResponse(
             credential: CredentialDescriptor(id: passkey.id),
             authenticatorData: data,
             signature: signature,
-            user: discovered ? UserEntity(id: passkey.user.id, name: "", displayName: "") : nil,
-            userSelected: discovered,
+            user: passkey.isDiscoverable ? user : nil,
+            userSelected: request.allowList.isEmpty,
             unsignedExtensionOutputs: answer.map {
                 PRFOutput(first: $0.first, second: $0.second).unsignedExtensionOutputs
             }
         )
+    }
+
+    /// Returns the first of the requested algorithms that the keys are for; `nil` if there is none.
+    static func algorithm(_ request: MakeCredentialRequest) -> COSEAlgorithm? {
+        request.algorithms.first(where: \.isP256)
     }
 
     /// Returns true if the response carries a self attestation.
@@ -77,22 +84,24 @@ struct SigningPasskey {
         }
     }
 
-    private func authenticatorData(isNew: Bool) -> AuthenticatorData {
+    /// Returns authenticator data, which contain the passkey's key with this algorithm if it is new.
+    private func authenticatorData(new algorithm: COSEAlgorithm? = nil) -> AuthenticatorData {
         var flags: AuthenticatorData.Flags = [.userPresent, .userVerified]
         if passkey.isBackupEligible { flags.insert(.backupEligible) }
         // An existing backup cannot contain a passkey that was just created.
-        if passkey.isBackupEligible && isBackedUp && !isNew { flags.insert(.backedUp) }
+        if passkey.isBackupEligible && isBackedUp && algorithm == nil { flags.insert(.backedUp) }
         return AuthenticatorData(
             relyingPartyIDHash: passkey.relyingParty.hash,
             flags: flags,
             // 0 means no counter: a passkey that may exist on several devices cannot count its uses.
             signatureCount: 0,
-            attestedCredential: isNew
-                ? AttestedCredential(
+            attestedCredential: algorithm.map { algorithm in
+                AttestedCredential(
                     aaguid: Authenticator.aaguid,
                     id: passkey.id,
-                    publicKey: COSEKey(passkey.privateKey.publicKey)
-                ) : nil
+                    publicKey: COSEKey(passkey.privateKey.publicKey, algorithm: algorithm)
+                )
+            }
         )
     }
 }

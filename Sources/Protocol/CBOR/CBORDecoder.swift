@@ -14,7 +14,7 @@ public struct CBORError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let indefiniteLength = CBORError("indefiniteLength")
     /// The input contains a tag, a reserved value, or a simple value other than false, true, null and undefined.
     public static let unsupported = CBORError("unsupported")
-    /// A text string is not UTF-8.
+    /// A text string is not UTF-8 (strict mode), or a map key is not (both modes).
     public static let invalidUTF8 = CBORError("invalidUTF8")
     /// A map contains a key twice.
     public static let duplicateKey = CBORError("duplicateKey")
@@ -57,6 +57,9 @@ public struct CBORDecoder {
         /// Accepts CTAP2 canonical form only.
         case strict
         /// Also accepts any key order and longer forms of integers and lengths, as sent by real phones.
+        ///
+        /// Invalid UTF-8 becomes U+FFFD: authenticators may cut names inside a character (WebAuthn Level 3 §6.4.1).
+        /// Map keys must be valid, because two of them could become equal.
         case lenient
     }
 
@@ -144,7 +147,7 @@ public struct CBORDecoder {
         guard count <= UInt64(input.count - position) / 2 else { throw .truncated }
         var found: [UInt8]?
         for _ in 0..<count {
-            let key = try item(depth: 1)
+            let key = try item(depth: 1, isKey: true)
             let start = position
             _ = try item(depth: 1)
             if key == wanted { found = Array(input[start..<position]) }
@@ -152,7 +155,7 @@ public struct CBORDecoder {
         return position == input.count ? found : nil
     }
 
-    private mutating func item(depth: Int) throws(CBORError) -> CBORValue {
+    private mutating func item(depth: Int, isKey: Bool = false) throws(CBORError) -> CBORValue {
         guard depth < limits.depth else { throw .tooDeep }
         items += 1
         guard items <= limits.items else { throw .tooLarge }
@@ -167,8 +170,10 @@ public struct CBORDecoder {
             let bytes = try slice(number)
             return .bytes(isWithholding ? [UInt8](repeating: 0, count: bytes.count) : Array(bytes))
         case 3:
-            guard let text = String(validating: try slice(number), as: UTF8.self) else { throw .invalidUTF8 }
-            return .text(text)
+            let bytes = try slice(number)
+            if let text = String(validating: bytes, as: UTF8.self) { return .text(text) }
+            guard mode == .lenient, !isKey else { throw .invalidUTF8 }
+            return .text(String(decoding: bytes, as: UTF8.self))
         case 4: return try array(count: number, depth: depth)
         case 5: return try map(count: number, depth: depth)
         default: throw .unsupported
@@ -189,7 +194,7 @@ public struct CBORDecoder {
         var previous: Range<Int>?
         for _ in 0..<count {
             let start = position
-            let key = try item(depth: depth + 1)
+            let key = try item(depth: depth + 1, isKey: true)
             let range = start..<position
             // Neither of two equal encodings precedes the other; `insert` detects such duplicates.
             if mode == .strict, let previous, CanonicalOrder.precedes(input[range], input[previous]) {

@@ -93,7 +93,10 @@ extension ChannelVectors {
                 var update = CBORMap()
                 update[1] = .map(damaged)
                 let bytes = [2] + CBOREncoder.encode(update)
-                #expect(throws: ChannelMessage.ParseError.malformedUpdate) { try ChannelMessage(parsing: bytes) }
+                guard case .update(nil) = try ChannelMessage(parsing: bytes) else {
+                    Issue.record("key \(key): the update is dropped, and the session survives")
+                    continue
+                }
             }
         }
     }

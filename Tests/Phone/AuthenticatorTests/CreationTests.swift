@@ -80,6 +80,23 @@ struct CreationTests {
     }
 
     @Test(
+        "A request for ESP256 gets a key on P-256 with that number; the first of both numbers wins",
+        arguments: [
+            ([.esp256], -9), ([.rs256, .esp256, .es256], -9), ([.es256, .esp256], -7),
+        ] as [([COSEAlgorithm], Int)]
+    )
+    func numbers(_ algorithms: [COSEAlgorithm], number: Int) async throws {
+        let fixture = try AuthenticatorFixture()
+        let response = try await fixture.create(algorithms: algorithms)
+        let created = try MakeCredentialResponse(parsing: response.body)
+        let key = try #require(created.authenticatorData.attestedCredential?.publicKey)
+        let stored = try #require(fixture.store.passkeys.first)
+        #expect(key.algorithm.rawValue == number)
+        #expect(key.p256?.rawRepresentation == stored.privateKey.publicKey.rawRepresentation)
+        #expect(created.attestationStatement["alg"] == .integer(number))
+    }
+
+    @Test(
         "Without a supported algorithm, the user is not asked",
         arguments: [[], [.edDSA], [.rs256, .edDSA]] as [[COSEAlgorithm]]
     )

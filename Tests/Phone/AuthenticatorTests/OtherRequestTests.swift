@@ -19,7 +19,7 @@ struct OtherRequestTests {
         #expect(info.options == ["rk": true, "uv": true], "discoverable passkeys, verified users")
         #expect(info.extensions == ["prf", "signedData"])
         #expect(info.attestationFormats == ["none", "packed"])
-        #expect(info.algorithms == [.es256])
+        #expect(info.algorithms == [.es256, .esp256])
         #expect(info.transports == ["internal", "hybrid"])
         #expect(fixture.log.events == [])
         #expect(await fixture.authenticator.fulfilledCount == 0, "no passkey was used")

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Signing in with a passkey", .timeLimit(.minutes(10)))
 struct SignInTests {
-    @Test("A passkey of the allow list signs in, and the response names no user")
+    @Test("A passkey of the allow list signs in, and the response has its user handle, but no names")
     func allowList() async throws {
         let fixture = try AuthenticatorFixture()
         let known = try fixture.addPasskey("ada")
@@ -25,11 +25,19 @@ struct SignInTests {
         )
         let parsed = try GetAssertionResponse(parsing: response.body)
         #expect(parsed.credential == known.descriptor)
-        #expect(parsed.user == nil)
+        #expect(parsed.user == UserEntity(id: known.user.id, name: "", displayName: ""))
         #expect(!parsed.userSelected)
         #expect(parsed.numberOfCredentials == nil)
         #expect(try fixture.verifies(parsed, by: known))
         #expect(await fixture.authenticator.fulfilledCount == 1)
+    }
+
+    @Test("A passkey that is not discoverable has no user in its response")
+    func notDiscoverable() async throws {
+        let fixture = try AuthenticatorFixture()
+        let known = try fixture.addPasskey("ada", discoverable: false)
+        let parsed = try GetAssertionResponse(parsing: await fixture.sign(allow: [known.descriptor]).body)
+        #expect(parsed.user == nil)
     }
 
     @Test(

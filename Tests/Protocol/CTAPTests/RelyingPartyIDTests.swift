@@ -28,6 +28,16 @@ struct RelyingPartyIDTests {
         }
     }
 
+    @Test("names that browsers open are accepted, even if RFC 1123 forbids them")
+    func labels() {
+        for text in ["my_app.example.com", "_.example.com", "app-.example.com", "a--b.example"] {
+            #expect(RelyingPartyID(text)?.kind == .domain, "\(text)")
+        }
+        for text in ["-app.example.com", "-", "a..b", "my app.example", "My_app.example.com"] {
+            #expect(RelyingPartyID(text) == nil, "\(text)")
+        }
+    }
+
     @Test("the length of a local name is bounded")
     func lengths() {
         for prefix in ["ssh:", "pam://"] {

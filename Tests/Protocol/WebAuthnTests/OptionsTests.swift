@@ -255,11 +255,11 @@ struct RejectedOptionsTests {
             ),
             (
                 Fixture.request(["allowCredentials": #"[{"id":"","type":"public-key"}]"#]),
-                "publicKey.allowCredentials[0].id must have 1 to 1023 bytes"
+                "publicKey.allowCredentials has no entry of type public-key with an ID of 1 to 1023 bytes"
             ),
             (
                 Fixture.request(["allowCredentials": #"[{"id":"AA","type":"future"}]"#]),
-                "publicKey.allowCredentials has no entry of type public-key"
+                "publicKey.allowCredentials has no entry of type public-key with an ID of 1 to 1023 bytes"
             ),
             (
                 Fixture.creation(["pubKeyCredParams": #"[{"type":"future","alg":-7}]"#]),

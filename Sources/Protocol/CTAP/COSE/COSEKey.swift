@@ -5,7 +5,7 @@ public import HybridCBOR
 
 /// A credential's public key in authenticator data (RFC 9052 §7, WebAuthn Level 3 §6.5.1.1).
 ///
-/// An ES256 key must be a point on P-256. Keys for other algorithms are not validated and are forwarded byte for byte.
+/// An ES256 or ESP256 key must be a point on P-256. Keys for other algorithms are not validated and are forwarded byte for byte.
 public struct COSEKey: Hashable, Sendable {
     /// The CBOR as received, or canonical CBOR for a new key.
     public let encoded: [UInt8]
@@ -13,21 +13,21 @@ public struct COSEKey: Hashable, Sendable {
     public let parameters: CBORMap
     /// Signature algorithm.
     public let algorithm: COSEAlgorithm
-    /// Uncompressed X9.63 point of an ES256 key (65 bytes); `nil` for other algorithms.
+    /// Uncompressed X9.63 point of an ES256 or ESP256 key (65 bytes); `nil` for other algorithms.
     public let x963Representation: [UInt8]?
 
-    /// Creates a key for an ES256 credential.
-    public init(_ publicKey: P256.Signing.PublicKey) {
+    /// Creates a key for a credential on P-256, with the number that the relying party requested for it.
+    public init(_ publicKey: P256.Signing.PublicKey, algorithm: COSEAlgorithm = .es256) {
         let point = Array(publicKey.x963Representation)
         parameters = [
             Parameter.keyType: Parameter.ec2,
-            Parameter.algorithm: .integer(COSEAlgorithm.es256.rawValue),
+            Parameter.algorithm: .integer(algorithm.rawValue),
             Parameter.curve: Parameter.p256,
             Parameter.x: .bytes(Array(point[1..<33])),
             Parameter.y: .bytes(Array(point[33..<65])),
         ]
         encoded = CBOREncoder.encode(parameters)
-        algorithm = .es256
+        self.algorithm = algorithm
         x963Representation = point
     }
 
@@ -54,7 +54,7 @@ public struct COSEKey: Hashable, Sendable {
         self.parameters = parameters
         self.encoded = encoded
         algorithm = COSEAlgorithm(rawValue: number)
-        x963Representation = algorithm == .es256 ? try Self.point(parameters) : nil
+        x963Representation = algorithm.isP256 ? try Self.point(parameters) : nil
     }
 
     private static func point(_ parameters: CBORMap) throws(COSEKeyError) -> [UInt8] {
@@ -70,7 +70,7 @@ public struct COSEKey: Hashable, Sendable {
         return Array(key.x963Representation)
     }
 
-    /// The key for verifying signatures; `nil` if this is not an ES256 key.
+    /// The key for verifying signatures; `nil` for a key on another curve.
     public var p256: P256.Signing.PublicKey? {
         x963Representation.flatMap { try? P256.Signing.PublicKey(x963Representation: $0) }
     }
@@ -92,7 +92,7 @@ public struct COSEKeyError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let notAMap = COSEKeyError("notAMap")
     /// The key type, the algorithm or a coordinate is missing or has the wrong type.
     public static let missingParameter = COSEKeyError("missingParameter")
-    /// An ES256 key is not of type EC2 or not on the curve P-256.
+    /// An ES256 or ESP256 key is not of type EC2 or not on the curve P-256.
     public static let unsupportedCurve = COSEKeyError("unsupportedCurve")
     /// A coordinate is not 32 bytes long, or the point is not on the curve.
     public static let pointNotOnCurve = COSEKeyError("pointNotOnCurve")

@@ -54,21 +54,23 @@ public struct AuthenticatorInfo: Equatable, Sendable {
         self.attestationFormats = attestationFormats
     }
 
-    /// Creates a description from a CBOR map; unknown members are ignored.
+    /// Creates a description from a CBOR map.
+    ///
+    /// `versions` and `aaguid` are required. Of the other members, what has an unknown name or the wrong type is
+    /// ignored: a client can do without each of them, and a phone is not useless because of one.
     public init(parsing body: [UInt8]) throws(CTAPResponseError) {
         let fields = FieldReader<CTAPResponseError>(try CBORMap(responseBody: body))
         _ = try fields.required(1, "versions", as: \.array)
         versions = try fields.texts(1, "versions")
-        extensions = try fields.texts(2, "extensions")
+        extensions = fields.ignorableTexts(2)
         aaguid = try fields.bytes(3, "aaguid", as: AAGUID.init(bytes:))
-        options = try fields.options(4)
-        maximumMessageSize = try fields.optional(5, "maxMsgSize", as: \.integer)
-        transports = try fields.texts(9, "transports")
-        algorithms = try [COSEAlgorithm](fields.maps(10, "algorithms"))
-        // A client can do without these members, so a malformed value counts as absent.
-        maximumCredentialCount = (try? fields.optional(7, "maxCredentialCountInList", as: \.integer)) ?? nil
-        maximumCredentialIDLength = (try? fields.optional(8, "maxCredentialIdLength", as: \.integer)) ?? nil
-        attestationFormats = (try? fields.texts(22, "attestationFormats")) ?? []
+        options = fields.ignorableOptions(4)
+        maximumMessageSize = fields.ignorable(5, as: \.integer)
+        maximumCredentialCount = fields.ignorable(7, as: \.integer)
+        maximumCredentialIDLength = fields.ignorable(8, as: \.integer)
+        transports = fields.ignorableTexts(9)
+        algorithms = fields.ignorableMaps(10).flatMap { (try? [COSEAlgorithm]([$0])) ?? [] }
+        attestationFormats = fields.ignorableTexts(22)
     }
 
     /// The canonical CBOR.

@@ -44,13 +44,13 @@ public struct GetAssertionRequest: Equatable, Sendable {
     init(parsing map: CBORMap, accepting kinds: Set<RelyingPartyID.Kind>) throws(CTAPRequestError) {
         try map.refusePINToken(parameter: 6, protocol: 7)
         let fields = FieldReader<CTAPRequestError>(map)
-        let options = try fields.options(5)
+        let options = try fields.options(5, known: ["up", "uv", "rk"])
         let text = try fields.required(1, "rpId", as: \.text)
         guard let relyingPartyID = RelyingPartyID(text, accepting: kinds) else { throw .invalid("rpId") }
         self.init(
             relyingPartyID: relyingPartyID,
             clientDataHash: try fields.bytes(2, "clientDataHash", as: ClientDataHash.init(bytes:)),
-            allowList: try [CredentialDescriptor](fields.maps(3, "allowList")),
+            allowList: try [CredentialDescriptor](requested: fields.maps(3, "allowList")),
             extensions: try fields.optional(4, "extensions", as: \.map),
             userPresence: options["up"] ?? true,
             userVerification: options["uv"] ?? false

@@ -41,17 +41,18 @@ public struct GetAssertionResponse: Equatable, Sendable {
     }
 
     /// Creates a response from the body of a successful ``CTAPResponse``.
+    ///
+    /// Credential, authenticator data and signature must be valid. Of the other members, which no signature covers,
+    /// what is malformed counts as absent.
     public init(parsing body: [UInt8]) throws(CTAPResponseError) {
-        let map = try CBORMap(responseBody: body)
-        let fields = FieldReader<CTAPResponseError>(map)
+        let fields = FieldReader<CTAPResponseError>(try CBORMap(responseBody: body))
         credential = try fields.optionalNested(1, "credential").map(CredentialDescriptor.init)
         signature = try fields.required(3, "signature", as: \.bytes)
         // Some authenticators send an empty user handle instead of omitting the user.
-        let hasNoUser = map[4] == nil || map[4]?.map?["id"] == .bytes([])
-        user = hasNoUser ? nil : try UserEntity(fields.nested(4, "user"))
-        numberOfCredentials = try fields.optional(5, "numberOfCredentials", as: \.integer)
-        userSelected = try fields.optional(6, "userSelected", as: \.boolean) ?? false
-        unsignedExtensionOutputs = try fields.optional(8, "unsignedExtensionOutputs", as: \.map)
+        user = fields.ignorable(4, as: \.map).flatMap(UserEntity.init(answered:))
+        numberOfCredentials = fields.ignorable(5, as: \.integer)
+        userSelected = fields.ignorable(6, as: \.boolean) ?? false
+        unsignedExtensionOutputs = fields.ignorable(8, as: \.map)
         authenticatorData = try fields.authenticatorData(2)
     }
 
@@ -59,7 +60,7 @@ public struct GetAssertionResponse: Equatable, Sendable {
     public var encoded: [UInt8] {
         var map: CBORMap = [2: .bytes(authenticatorData.encoded), 3: .bytes(signature)]
         if let credential { map[1] = credential.cbor }
-        if let user { map[4] = user.cbor }
+        if let user { map[4] = user.answerCBOR }
         if let numberOfCredentials { map[5] = .integer(numberOfCredentials) }
         if userSelected { map[6] = true }
         if let unsignedExtensionOutputs { map[8] = .map(unsignedExtensionOutputs) }

@@ -60,13 +60,13 @@ public struct MakeCredentialRequest: Equatable, Sendable {
         try map.refusePINToken(parameter: 8, protocol: 9)
         guard map[10] == nil else { throw CTAPRequestError(status: .invalidParameter, field: "enterpriseAttestation") }
         let fields = FieldReader<CTAPRequestError>(map)
-        let options = try fields.options(7)
+        let options = try fields.options(7, known: ["up", "uv", "rk"])
         self.init(
             clientDataHash: try fields.bytes(1, "clientDataHash", as: ClientDataHash.init(bytes:)),
             relyingParty: try RelyingPartyEntity(fields.nested(2, "rp"), accepting: kinds),
             user: try UserEntity(fields.nested(3, "user")),
             algorithms: try [COSEAlgorithm](fields.maps(4, "pubKeyCredParams", isRequired: true)),
-            excludeList: try [CredentialDescriptor](fields.maps(5, "excludeList")),
+            excludeList: try [CredentialDescriptor](requested: fields.maps(5, "excludeList")),
             extensions: try fields.optional(6, "extensions", as: \.map),
             attestationFormats: try fields.texts(11, "attestationFormatsPreference"),
             residentKey: options["rk"] ?? false,

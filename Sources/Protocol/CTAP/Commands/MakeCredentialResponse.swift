@@ -42,7 +42,7 @@ public struct MakeCredentialResponse: Equatable, Sendable {
         let fields = FieldReader<CTAPResponseError>(try CBORMap(responseBody: body))
         format = try fields.required(1, "fmt", as: \.text)
         attestationStatement = try fields.optional(3, "attStmt", as: \.map) ?? [:]
-        unsignedExtensionOutputs = try fields.optional(6, "unsignedExtensionOutputs", as: \.map)
+        unsignedExtensionOutputs = fields.ignorable(6, as: \.map)
         authenticatorData = try fields.authenticatorData(2)
     }
 

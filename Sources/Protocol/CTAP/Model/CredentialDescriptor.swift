@@ -30,7 +30,8 @@ public struct CredentialDescriptor: Hashable, Sendable {
         self.init(
             id: try fields.bytes("id", "id", as: CredentialID.init(bytes:)),
             type: try fields.required("type", "type", as: \.text),
-            transports: try fields.texts("transports", "transports")
+            // Hints, which have no effect here.
+            transports: fields.ignorableTexts("transports")
         )
     }
 
@@ -41,10 +42,28 @@ public struct CredentialDescriptor: Hashable, Sendable {
     }
 }
 
+extension CredentialDescriptor {
+    /// Stands for an entry whose ID no credential has, and matches none, because its type is unknown.
+    fileprivate static var matchingNothing: CredentialDescriptor? {
+        CredentialID(bytes: [0]).map { CredentialDescriptor(id: $0, type: "") }
+    }
+}
+
 extension [CredentialDescriptor] {
-    init<Failure>(_ readers: [FieldReader<Failure>]) throws(Failure) {
+    /// Creates the list of a request.
+    ///
+    /// An ID of 0 or more than 1,023 bytes matches no credential, and does not cost the other entries. Its entry stays
+    /// as one of an unknown type: an allow list that became empty would permit every credential.
+    init(requested readers: [FieldReader<CTAPRequestError>]) throws(CTAPRequestError) {
         self = []
-        for reader in readers { append(try CredentialDescriptor(reader)) }
+        for reader in readers {
+            let id = try reader.required("id", "id", as: \.bytes)
+            if CredentialID(bytes: id) == nil {
+                if let entry = CredentialDescriptor.matchingNothing { append(entry) }
+            } else {
+                append(try CredentialDescriptor(reader))
+            }
+        }
     }
 
     var cbor: CBORValue { .array(map(\.cbor)) }

@@ -34,6 +34,28 @@ struct FieldReader<Failure: FieldFailure> {
         return extracted
     }
 
+    /// Returns an optional member; a value of the wrong type counts as absent.
+    ///
+    /// This is for members that a receiver can do without, so that one of them never costs the whole message.
+    func ignorable<Value>(_ key: CBORValue, as extract: (CBORValue) -> Value?) -> Value? { map[key].flatMap(extract) }
+
+    /// Returns the texts of a list; other elements are left out, and a value of another type counts as absent.
+    func ignorableTexts(_ key: CBORValue) -> [String] { (ignorable(key, as: \.array) ?? []).compactMap(\.text) }
+
+    /// Returns readers for the maps of a list; other elements are left out.
+    func ignorableMaps(_ key: CBORValue) -> [FieldReader] {
+        (ignorable(key, as: \.array) ?? []).compactMap { $0.map.map { FieldReader($0, path: path) } }
+    }
+
+    /// Returns the Boolean options by name; other entries are left out, and a value of another type counts as absent.
+    func ignorableOptions(_ key: CBORValue) -> [String: Bool] {
+        var options: [String: Bool] = [:]
+        for (key, value) in (ignorable(key, as: \.map) ?? [:]).entries {
+            if let name = key.text, let truth = value.boolean { options[name] = truth }
+        }
+        return options
+    }
+
     /// Returns a required member; `extract` returns `nil` for the wrong type.
     func required<Value>(
         _ key: CBORValue,
@@ -99,22 +121,16 @@ struct FieldReader<Failure: FieldFailure> {
         return readers
     }
 
-    /// Returns Boolean options by name; empty if absent.
-    func options(_ key: CBORValue) throws(Failure) -> [String: Bool] {
+    /// Returns the options of a request by name; empty if absent.
+    ///
+    /// Options of other names are ignored, whatever their type, as CTAP 2.2 §6.1.2 requires.
+    func options(_ key: CBORValue, known names: Set<String>) throws(Failure) -> [String: Bool] {
         var options: [String: Bool] = [:]
         for (key, value) in (try optional(key, "options", as: \.map) ?? [:]).entries {
-            guard let option = key.text else { throw .wrongType(name("options")) }
-            guard let truth = value.boolean else { throw .wrongType(name(Self.fieldName(ofOption: option))) }
+            guard let option = key.text, names.contains(option) else { continue }
+            guard let truth = value.boolean else { throw .wrongType(name("options.\(option)")) }
             options[option] = truth
         }
         return options
-    }
-
-    /// Returns the name of an option for logs.
-    ///
-    /// The peer chooses the name of an option, so only short names that consist of letters are included.
-    private static func fieldName(ofOption option: String) -> String {
-        let isPlain = option.utf8.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20) }
-        return isPlain && (1...32).contains(option.utf8.count) ? "options.\(option)" : "options"
     }
 }

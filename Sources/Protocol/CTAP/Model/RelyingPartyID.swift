@@ -100,13 +100,19 @@ public struct RelyingPartyID: Hashable, Sendable {
         return label.allSatisfy { digits.contains($0) }
     }
 
+    /// Returns true for 1 to 63 lower-case letters, digits, hyphens and underscores, without a hyphen at the start.
+    ///
+    /// Underscores and a hyphen at the end are not in host names of RFC 1123, but browsers open and send them.
     private static func isLabel(_ label: ArraySlice<UInt8>) -> Bool {
-        guard (1...63).contains(label.count), let first = label.first, let last = label.last else { return false }
         let hyphen = UInt8(ascii: "-")
-        guard first != hyphen, last != hyphen else { return false }
+        guard (1...63).contains(label.count), label.first != hyphen else { return false }
         return label.allSatisfy { character in
-            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(character)
-                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(character) || character == hyphen
+            switch character {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), hyphen,
+                UInt8(ascii: "_"):
+                true
+            default: false
+            }
         }
     }
 }

@@ -59,7 +59,27 @@ extension UserEntity {
         )
     }
 
-    /// The map for a request or response; phones require both names.
+    /// Creates an account from a response; `nil` without a valid handle.
+    ///
+    /// A name of the wrong type counts as absent.
+    init?(answered map: CBORMap) {
+        guard let id = map["id"]?.bytes.flatMap({ UserHandle(bytes: $0) }) else { return nil }
+        self.init(
+            id: id,
+            name: EntityName.shortened(map["name"]?.text ?? ""),
+            displayName: EntityName.shortened(map["displayName"]?.text ?? "")
+        )
+    }
+
+    /// The map for a response: names that are empty are omitted (CTAP 2.2 §6.2.2).
+    var answerCBOR: CBORValue {
+        var map: CBORMap = ["id": .bytes(id.bytes)]
+        if !name.isEmpty { map["name"] = .text(name) }
+        if !displayName.isEmpty { map["displayName"] = .text(displayName) }
+        return .map(map)
+    }
+
+    /// The map for a request; phones require both names.
     var cbor: CBORValue {
         ["id": .bytes(id.bytes), "name": .text(name), "displayName": .text(displayName)]
     }

@@ -19,7 +19,7 @@ enum VerificationKey {
     /// Creates a key from a credential's; `nil` for an unsupported algorithm or a malformed key.
     init?(_ key: COSEKey) {
         switch key.algorithm.rawValue {
-        case -7:
+        case -7, -9:
             guard let point = key.p256 else { return nil }
             self = .es256(point)
         case -35:

@@ -84,7 +84,7 @@ public enum Ceremony: Equatable, Sendable {
                 phone: phone
             )
         case .request(let ceremony):
-            try ceremony.responseJSON(from: Self.parsed(body, GetAssertionResponse.init(parsing:)))
+            try ceremony.responseJSON(from: Self.parsed(body, GetAssertionResponse.init(parsing:)), phone: phone)
         }
     }
 

@@ -33,6 +33,7 @@ public struct CreationCeremony: Equatable, Sendable {
         if let isRequired = options.extensions.largeBlobRequired {
             extensions.merge(LargeBlobInput.support(isRequired: isRequired).extensionInput)
         }
+        if let protection = options.extensions.credentialProtection { extensions.merge(protection.extensionInput) }
         ctapRequest = MakeCredentialRequest(
             clientDataHash: clientData.hash,
             relyingParty: RelyingPartyEntity(id: id, name: options.relyingPartyName),
@@ -63,6 +64,13 @@ public struct CreationCeremony: Equatable, Sendable {
         if options.extensions.largeBlobRequired == true, !phone.lists(LargeBlobInput.extensionName) {
             throw .largeBlobs
         }
+        // CTAP 2.2 §12.1: without this extension, the new passkey might have no protection at all.
+        if options.extensions.enforcesCredentialProtection, let wanted = options.extensions.credentialProtection,
+            wanted != .userVerificationOptional, !phone.lists(CredentialProtection.extensionName)
+        {
+            throw .credentialProtection
+        }
+        request.excludeList = phone.possible(request.excludeList)
         request.extensions = phone.known(request.extensions)
         // Member 11 is new in CTAP 2.3, and some phones reject members above 10.
         if phone.attestationFormats.isEmpty { request.attestationFormats = [] }

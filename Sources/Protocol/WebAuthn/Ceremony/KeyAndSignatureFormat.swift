@@ -10,7 +10,7 @@ extension COSEKey {
     /// Keys for unknown algorithms are accepted: the website requested the algorithm and can verify the key.
     var isWellFormed: Bool {
         switch algorithm.rawValue {
-        case -7: x963Representation != nil
+        case -7, -9: x963Representation != nil
         case -35: isCurvePoint(curve: 2, length: 48)
         case -36: isCurvePoint(curve: 3, length: 66)
         case -8: ed25519Point != nil
@@ -19,12 +19,12 @@ extension COSEKey {
         }
     }
 
-    /// The key as DER `SubjectPublicKeyInfo` (RFC 5280 §4.1.2.7); `nil` unless it is for ES256, RS256 or Ed25519.
+    /// The key as DER `SubjectPublicKeyInfo` (RFC 5280 §4.1.2.7); `nil` unless it is for ES256, ESP256, RS256 or Ed25519.
     ///
     /// WebAuthn Level 3 §5.2.1.1 requires these three algorithms.
     var subjectPublicKeyInfo: [UInt8]? {
         switch algorithm {
-        case .es256: x963Representation.map { DER.keyInfo(algorithm: DER.ecP256, key: $0) }
+        case .es256, .esp256: x963Representation.map { DER.keyInfo(algorithm: DER.ecP256, key: $0) }
         case .edDSA: ed25519Point.map { DER.keyInfo(algorithm: DER.ed25519, key: $0) }
         case .rs256: rsaKey.map { DER.keyInfo(algorithm: DER.rsaEncryption, key: $0) }
         default: nil

@@ -49,15 +49,25 @@ public struct RequestCeremony: Equatable, Sendable {
     public func ctapRequest(for phone: AuthenticatorInfo) throws(MissingAbility) -> GetAssertionRequest {
         guard options.userVerification != .required || phone.options["uv"] != false else { throw .userVerification }
         var request = ctapRequest
+        request.allowList = phone.possible(request.allowList)
+        // An empty list would allow any passkey.
+        guard !request.allowList.isEmpty || ctapRequest.allowList.isEmpty else { throw .noPossiblePasskey }
         request.extensions = phone.known(request.extensions)
         return request
     }
 
     /// Checks the phone's response and returns an `AuthenticationResponseJSON`.
-    public func responseJSON(from response: GetAssertionResponse) throws(ResponseCheckError) -> [UInt8] {
+    ///
+    /// - Parameters:
+    ///   - response: Response of the phone.
+    ///   - phone: Description of the phone, which determines the request; `nil` for the request with the whole list.
+    public func responseJSON(
+        from response: GetAssertionResponse,
+        phone: AuthenticatorInfo? = nil
+    ) throws(ResponseCheckError) -> [UInt8] {
         try response.authenticatorData.check(for: ctapRequest.relyingPartyID, options.userVerification)
         guard response.authenticatorData.attestedCredential == nil else { throw .unexpectedCredential }
-        let id = try credentialID(response)
+        let id = try credentialID(response, phone)
         guard !response.signature.isEmpty else { throw .noSignature }
         guard SignatureFormat.isPossible(response.signature) else { throw .malformedSignature }
         if options.allowCredentials.isEmpty, response.user == nil { throw .noUserHandle }
@@ -71,8 +81,12 @@ public struct RequestCeremony: Equatable, Sendable {
         return JSONText.credential(id: id, response: members, extensionResults: results)
     }
 
-    private func credentialID(_ response: GetAssertionResponse) throws(ResponseCheckError) -> CredentialID {
-        let allowed = options.allowCredentials.map(\.id)
+    private func credentialID(
+        _ response: GetAssertionResponse,
+        _ phone: AuthenticatorInfo?
+    ) throws(ResponseCheckError) -> CredentialID {
+        let list = options.allowCredentials
+        let allowed = (phone?.possible(list) ?? list).map(\.id)
         guard let credential = response.credential else {
             // CTAP allows an authenticator to omit the credential if there was no choice.
             guard allowed.count == 1, let only = allowed.first else { throw .noCredential }

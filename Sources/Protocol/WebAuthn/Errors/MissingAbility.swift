@@ -25,6 +25,17 @@ public struct MissingAbility: WebAuthnFailure, Hashable {
     public static let largeBlobs = Self(
         "the website requires a passkey that stores data (largeBlob), which the phone does not support"
     )
+    /// The phone does not confirm the protection that the website requires.
+    public static let credentialProtection = Self(
+        "the website requires a protected passkey (enforceCredentialProtectionPolicy), which the phone does not support; "
+            + "register with a security key there",
+        .notAllowedError
+    )
+    /// All IDs of the website's list are longer than those that the phone has.
+    public static let noPossiblePasskey = Self(
+        "the website accepts certain passkeys only, and none of them can be on this phone: their IDs are too long for it",
+        .notAllowedError
+    )
 
     /// The cause.
     public let sentence: String
@@ -44,6 +55,15 @@ public struct MissingAbility: WebAuthnFailure, Hashable {
 extension AuthenticatorInfo {
     /// Returns true if the authenticator lists an extension; names are compared bytewise.
     func lists(_ name: String) -> Bool { extensions.contains { $0.utf8.elementsEqual(name.utf8) } }
+
+    /// Returns the entries of a list whose IDs are not too long for the authenticator (CTAP 2.2 §6.4).
+    ///
+    /// The list is not split by `maxCredentialCountInList`: to find the part with the right passkey, a client would have
+    /// to ask silently, which phones refuse, or ask the user once for each part. Chromium sends phones the whole list, too.
+    func possible(_ list: [CredentialDescriptor]) -> [CredentialDescriptor] {
+        guard let maximum = maximumCredentialIDLength, maximum > 0 else { return list }
+        return list.filter { $0.id.bytes.count <= maximum }
+    }
 
     /// Returns the inputs for extensions that the authenticator lists; `nil` if there are none.
     func known(_ inputs: CBORMap?) -> CBORMap? {

@@ -13,6 +13,10 @@ public struct CreationExtensions: Equatable, Sendable {
     public var prf: PRFInput?
     /// True if support for `largeBlob` (§10.1.5) is required, false if it is preferred; `nil` if absent.
     public var largeBlobRequired: Bool?
+    /// Requested protection of the passkey (CTAP 2.2 §12.1); `nil` if absent or unknown.
+    public var credentialProtection: CredentialProtection?
+    /// True if the passkey must not be created without that protection.
+    public var enforcesCredentialProtection = false
 
     /// Creates a value without extensions.
     public init() {}
@@ -22,6 +26,9 @@ extension CreationExtensions {
     /// Reads the extensions of a registration; members that are valid in a sign-in only are rejected.
     init(_ json: JSONCursor) throws {
         credentialProperties = try json.memberIfPresent("credProps")?.boolean ?? false
+        let policy = try json.memberIfPresent("credentialProtectionPolicy")?.text
+        credentialProtection = policy.flatMap(CredentialProtection.init(policy:))
+        enforcesCredentialProtection = try json.memberIfPresent("enforceCredentialProtectionPolicy")?.boolean ?? false
         if let prf = try json.memberIfPresent("prf") {
             self.prf = PRFInput(salts: try prf.memberIfPresent("eval").map(PRFSalts.init))
             if let map = try prf.memberIfPresent("evalByCredential") {

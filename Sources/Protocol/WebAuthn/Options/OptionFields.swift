@@ -26,17 +26,17 @@ extension JSONCursor {
         }
     }
 
-    /// An array of `PublicKeyCredentialDescriptorJSON` without unknown types, which WebAuthn ignores.
+    /// An array of `PublicKeyCredentialDescriptorJSON` without entries that match no passkey: those of unknown types,
+    /// which WebAuthn ignores, and those with an ID of 0 or more than 1,023 bytes.
     var descriptors: [CredentialDescriptor] {
         get throws {
             let all = try elements.map { json in
-                CredentialDescriptor(
-                    id: try json.member("id").id(),
-                    type: try json.member("type").text,
-                    transports: try json.memberIfPresent("transports")?.texts ?? []
-                )
+                let id = CredentialID(bytes: try json.member("id").bytes)
+                let type = try json.member("type").text
+                let transports = try json.memberIfPresent("transports")?.texts ?? []
+                return id.map { CredentialDescriptor(id: $0, type: type, transports: transports) }
             }
-            return all.filter(\.isPublicKey)
+            return all.compactMap(\.self).filter(\.isPublicKey)
         }
     }
 
@@ -56,29 +56,22 @@ extension JSONCursor {
     /// Checks the type of `hints`, which have no effect: this client uses phones only.
     func checkHints() throws { _ = try memberIfPresent("hints")?.texts }
 
-    /// Returns an ID of limited length.
-    fileprivate func id<ID: LimitedBytes>() throws -> ID {
-        guard let id = ID(bytes: try bytes) else {
-            throw OptionsError.invalid(field: path, because: "must have 1 to \(ID.maximumLength) bytes")
+    /// The handle of an account, which has a limited length.
+    fileprivate var userHandle: UserHandle {
+        get throws {
+            guard let handle = UserHandle(bytes: try bytes) else {
+                throw OptionsError.invalid(field: path, because: "must have 1 to \(UserHandle.maximumLength) bytes")
+            }
+            return handle
         }
-        return id
     }
 }
-
-/// A type that holds at least one byte and at most `maximumLength` bytes.
-private protocol LimitedBytes {
-    static var maximumLength: Int { get }
-    init?(bytes: [UInt8])
-}
-
-extension CredentialID: LimitedBytes {}
-extension UserHandle: LimitedBytes {}
 
 extension UserEntity {
     /// Reads a `PublicKeyCredentialUserEntityJSON`.
     init(_ json: JSONCursor) throws {
         self.init(
-            id: try json.member("id").id(),
+            id: try json.member("id").userHandle,
             name: try json.member("name").text,
             displayName: try json.member("displayName").text
         )

@@ -31,7 +31,7 @@ extension RequestOptions {
         try json.checkHints()
         // If all entries are ignored, the list must not become empty, because an empty list allows any passkey.
         if let list, allowCredentials.isEmpty, try !list.elements.isEmpty {
-            let reason = "has no entry of type public-key"
+            let reason = "has no entry of type public-key with an ID of 1 to 1023 bytes"
             throw OptionsError.invalid(field: list.path, because: reason, .notAllowedError)
         }
         let allowed = allowCredentials.map(\.id)
