@@ -92,10 +92,15 @@ struct PushServers: PushClient {
         guard let url = try? HTTPSURL(parsing: request.endpoint) else { return .notPermitted }
         let client = isAllowed(url) ? local : everyone
         do {
-            let post = HTTPSRequest(.post, url, fields: request.fields, body: request.body)
+            var post = HTTPSRequest(.post, url, fields: request.fields, body: request.body)
+            post.lookupShare = LookupShare(party: request.party, isDeferrable: request.isProof)
             return .status(try await client.send(post).status)
         } catch {
-            return error as? HTTPSError == .addressNotAllowed ? .notPermitted : .failed
+            switch error as? HTTPSError {
+            case .addressNotAllowed?: return .notPermitted
+            case .lookupsBusy?: return .busy
+            default: return .failed
+            }
         }
     }
 

@@ -63,7 +63,7 @@ enum LimitSettings {
         .number(0...10_000_000),
         "240",
         "Maximum number of connections that one IPv4 address or IPv6 /64 may open in a minute; 0 means no limit. A failed "
-            + "request counts as 4 connections, a wrong token as 12."
+            + "request counts as 4 connections, a wrong token as 12, until failures have used up half."
     )
     static let sourceNewPerMinute = limit(
         "source-new-per-minute",
@@ -81,7 +81,8 @@ enum LimitSettings {
         "source-network-factor",
         .number(0...65_536),
         "8",
-        "Limits of an IPv6 /48, as a multiple of those of a /64; 0 means no limits for a /48."
+        "Limits of an IPv6 /48, as a multiple of those of a /64; 0 means no limits for networks. Those of a /40 are "
+            + "twice as high, those of a /32 four times."
     )
     static let maxListeners = limit(
         "max-listeners",

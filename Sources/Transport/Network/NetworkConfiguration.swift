@@ -19,6 +19,8 @@ public struct NetworkConfiguration: Sendable {
     public var sessions: TLSSessions?
     /// Name resolution.
     package var lookup = NameLookup.system
+    /// The threads on which names are resolved.
+    package var lookupThreads = LookupThreads.shared
 
     /// Creates a configuration; by default, it uses no proxy and trusts the system's certificates.
     public init(connectTo: [ConnectTo] = [], trustedCertificates: String? = nil, proxies: ProxySettings = .none) {
@@ -31,9 +33,8 @@ public struct NetworkConfiguration: Sendable {
     ///
     /// Otherwise the first connection starts them, which takes about two milliseconds.
     public static func startThreads() {
-        // The singletons start their threads when they are created.
+        // The singleton starts its threads when it is created; a lookup starts its own.
         _ = MultiThreadedEventLoopGroup.singleton.next()
-        _ = NIOThreadPool.singleton
     }
 
     /// Time limits of each step, in seconds; they start again for each host that a server redirects to.

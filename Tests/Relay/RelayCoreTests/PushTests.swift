@@ -277,19 +277,46 @@ struct PushTests {
     func hostLimit() async throws {
         let environment = try Environment { $0.pushesPerMinuteAndHost = 0 }
         let outcomes = Locked<[PushOutcome]>([])
-        let message = PushMessage.proof(try #require(PushNonce(bytes: 0..<32)))
-        func send(_ endpoint: String) throws {
+        let proof = PushMessage.proof(try #require(PushNonce(bytes: 0..<32)))
+        let wake = PushMessage.wake(
+            try #require(RoutingID(hex: "000100")),
+            try #require(TunnelID(hex: UpgradeRequestTests.tunnel)),
+            try #require(ClientPayload(hexDigits: ArraySlice("a1b2".utf8))),
+            seconds: 60
+        )
+        func send(_ endpoint: String, _ message: PushMessage = wake) throws {
             let subscription = try #require(environment.key.subscription(endpoint: endpoint))
             environment.gateway.send(message, to: subscription, topic: [], now: .now()) { outcome in
                 outcomes.withLock { $0.append(outcome) }
             }
         }
-        for _ in 0..<33 { try send(Self.endpoint) }
+        // Proofs take a quarter of the places, so wake-ups have at least the rest.
+        for _ in 0..<9 { try send(Self.endpoint, proof) }
         #expect(outcomes.withLock { $0 } == [.limited])
+        for _ in 0..<25 { try send(Self.endpoint) }
+        #expect(outcomes.withLock { $0 } == [.limited, .limited])
         try send("https://push2.example/")
         try await Waiting.until("all requests") { environment.transport.waitingCount == 33 }
         environment.gateway.drain()
-        try await Waiting.until("their end") { outcomes.withLock { $0.count } == 34 }
+        try await Waiting.until("their end") { outcomes.withLock { $0.count } == 35 }
+    }
+
+    @Test("Proofs for any number of push servers, and the messages of one party, leave places to others")
+    func shares() async throws {
+        let environment = try Environment { $0.pushesPerMinuteAndHost = 0 }
+        let refused = Locked(0)
+        let proof = PushMessage.proof(try #require(PushNonce(bytes: 0..<32)))
+        func send(_ number: Int, party: Int?) throws -> Bool {
+            let subscription = try #require(environment.key.subscription(endpoint: "https://push\(number).example/"))
+            let before = refused.withLock { $0 }
+            environment.gateway.send(proof, to: subscription, topic: [], party: party, now: .now()) { outcome in
+                if outcome == .limited { refused.withLock { $0 += 1 } }
+            }
+            return refused.withLock { $0 } == before
+        }
+        #expect(try (0..<20).count { try send($0, party: 1) } == 16, "a sixteenth of 256")
+        #expect(try (20..<100).count { try send($0, party: nil) } == 48, "a quarter of 256, less 16")
+        environment.gateway.drain()
     }
 
     @Test("A token is for one push server, and is used for at most twelve hours")

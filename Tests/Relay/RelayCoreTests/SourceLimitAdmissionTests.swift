@@ -130,12 +130,12 @@ struct SourceLimitAdmissionTests {
         #expect(refusal(of: try newRequest(), on: &next, admission) == nil)
     }
 
-    /// By default, 240 connections in a minute; each of these has used one of its own.
+    /// By default, 240 connections in a minute, of which failures use up at most half.
     @Test(
         "refusals count as connections, unless they are not the peer's mistake",
         arguments: [
-            (UpgradeRefusal.tokenWrong, 20), (.tokenMissing, 60), (.unknownTunnel, 60), (.notOurPath, 60),
-            (.headTimeout, 60), (.headTooLarge, 60), (.forbiddenOrigin, 60), (.malformedKey, 60),
+            (UpgradeRefusal.tokenWrong, 130), (.tokenMissing, 150), (.unknownTunnel, 150), (.notOurPath, 150),
+            (.headTimeout, 150), (.headTooLarge, 150), (.forbiddenOrigin, 150), (.malformedKey, 150),
             (.tooManyRequests, 240), (.full, 240), (.draining, 240),
         ]
     )
@@ -176,6 +176,44 @@ struct SourceLimitAdmissionTests {
         for number in 0..<8 { _ = try connect(admission, from: addresses[number % 3]).get() }
         #expect(rejection(admission, from: addresses[3]) == .network)
         #expect(rejection(admission, from: try SocketAddress(ipAddress: "2001:db8:2::1", port: 1)) == nil)
+    }
+
+    @Test("a source has few clients that wait for a response, and few requests for contact IDs")
+    func heldAndSeals() throws {
+        let admission = admission { _ in }
+        let offering = AdmissionControl(
+            limits: RelayLimits(),
+            offersContacts: true,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        let contact = try UpgradeRequest(
+            parsing: UpgradeRequestTests.head(
+                ["GET": "GET /cable/contact/\(LinkedPhone().contact.base64URL) HTTP/1.1"],
+                adding: ["x-cable-client-payload: A1b2"]
+            )
+        )
+        var held = try (0..<5).map { _ in try connect(offering, from: try address()).get() }
+        for index in 0..<4 { #expect(refusal(of: contact, on: &held[index], offering) == nil) }
+        #expect(refusal(of: contact, on: &held[4], offering) == .tooManyRequests)
+        var other = try connect(offering, from: try address(8)).get()
+        #expect(refusal(of: contact, on: &other, offering) == nil)
+        offering.endHold(of: &held[0])
+        offering.endHold(of: &held[0])
+        #expect(refusal(of: contact, on: &held[4], offering) == nil)
+        offering.removeConnection(held[1])
+        #expect(refusal(of: try newRequest(), on: &held[0], offering) == nil, "only contacts are held")
+
+        let phone = try connect(admission, from: try address()).get()
+        #expect(admission.admitSeal(of: phone, now: now) && admission.admitSeal(of: phone, now: now))
+        #expect(!admission.admitSeal(of: phone, now: now), "two on their way")
+        for _ in 0..<2 { admission.endSeal(of: phone) }
+        let more = (0..<20).prefix { _ in
+            guard admission.admitSeal(of: phone, now: now) else { return false }
+            admission.endSeal(of: phone)
+            return true
+        }
+        #expect(more.count == 8, "ten in a minute")
+        #expect(admission.admitSeal(of: try connect(admission, from: try address(8)).get(), now: now))
     }
 
     @Test("new limits apply from the next connection on")

@@ -163,10 +163,25 @@ struct SourceTableTests {
         #expect(table.add(SourceTableUnderTest.source(network: 1, 4), start) == .network)
         #expect(table.add(SourceTableUnderTest.source(network: 1, 0), start) == .source)
         #expect(table.add(SourceTableUnderTest.source(network: 2, 4), start) == nil)
-        #expect(table.count == 4 + 1 + 2)
+        #expect(table.count == 4 + 1 + 2 + 2, "four /64s and another, two /48s, a /40 and a /32")
         for number in 0..<20 { #expect(table.add(SourceTableUnderTest.source(number), start) == nil) }
         table.remove(SourceTableUnderTest.source(network: 1, 3))
         #expect(table.add(SourceTableUnderTest.source(network: 1, 4), start) == nil)
+    }
+
+    @Test("limits the connections of all /48s of a /40 and of a /32 together")
+    func largeNetworks() {
+        let table = SourceTableUnderTest(SourceLimits(open: 2, connectionsPerMinute: 0, networkFactor: 1))
+        let subnets = (0..<8).map { SourceTableUnderTest.source(network: $0, 0) }
+        for subnet in subnets.prefix(2) {
+            for _ in 0..<2 { #expect(table.add(subnet, start) == nil) }
+        }
+        #expect(table.add(subnets[2], start) == .network, "a /40 has twice as much as a /48")
+        for network in [0x100, 0x200] {
+            for _ in 0..<2 { #expect(table.add(SourceTableUnderTest.source(network: network, 0), start) == nil) }
+        }
+        #expect(table.add(SourceTableUnderTest.source(network: 0x300, 0), start) == .network, "a /32 four times")
+        #expect(table.add(a, start) == nil)
     }
 
     @Test("limits new tunnels, new connections and phones of a /48")

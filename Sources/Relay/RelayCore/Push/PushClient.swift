@@ -8,6 +8,10 @@ public struct PushRequest: Sendable {
     public let fields: [(String, String)]
     /// The encrypted message.
     public let body: [UInt8]
+    /// Number of the party that caused the request; `nil` if it is not known.
+    public let party: Int?
+    /// True for a message whose receiver has not proven that it wants messages.
+    public let isProof: Bool
 }
 
 /// The result of a request to a push server.
@@ -16,6 +20,8 @@ public enum PushResponse: Hashable, Sendable {
     case status(Int)
     /// The endpoint leads to an address that is not permitted; nothing was sent.
     case notPermitted
+    /// The relay sends too many requests; nothing was sent.
+    case busy
     /// There was no valid response in time.
     case failed
 }
@@ -46,7 +52,8 @@ enum PushOutcome: String, CaseIterable, Sendable {
     case failed
     /// The endpoint leads to an address that is not permitted.
     case notPermitted = "not_permitted"
-    /// The limit of the push server's host, or of all pending messages, was reached.
+    /// A limit was reached: of the push server's host, of the party that caused the message, of all messages on their way,
+    /// or of name lookups.
     case limited
     /// The relay is shutting down.
     case canceled
@@ -59,6 +66,7 @@ enum PushOutcome: String, CaseIterable, Sendable {
             case .status(429), .status(500...599), .failed: .failed
             case .status: .refused
             case .notPermitted: .notPermitted
+            case .busy: .limited
             }
     }
 }

@@ -12,11 +12,21 @@ internal import NIOCore
 /// Event loops only hand over messages. Encryption and requests run in tasks, of which there are at most
 /// `maximumPending` in total and `maximumPendingPerHost` for one push server. Further messages are refused at once,
 /// so nothing waits in a queue.
+///
+/// Anybody can request a proof for any URL, or own a push server that is slow. So proofs take at most a quarter of all
+/// places, and of each push server's places and rate. The messages of one party take at most a sixteenth of all places,
+/// and of the rate that one push server has.
 public final class PushGateway: Sendable {
     /// Maximum number of messages on their way.
     static let maximumPending = 256
     /// Maximum number of messages on their way to one push server.
     static let maximumPendingPerHost = 32
+    /// The part of all places, and of each push server's places and rate, that proofs may take: a quarter.
+    static let proofShare = 4
+    /// The part of all places, and of a push server's rate, that one party may take: a sixteenth.
+    static let partyShare = 16
+    /// Maximum number of parties whose messages are counted.
+    static let maximumParties = 4096
     /// Maximum number of push servers whose limits and tokens are remembered.
     static let maximumHosts = 4096
     /// Lifetime of a contact ID in seconds.
@@ -27,13 +37,30 @@ public final class PushGateway: Sendable {
     /// The state of a push server.
     fileprivate struct Host {
         var bucket = RateBucket()
+        var proofs = RateBucket()
         var pending = 0
+        var pendingProofs = 0
         /// The value of `Authorization`, and the time in seconds since 1970 when it was made.
         var token: (value: String, made: UInt64)?
     }
 
+    /// The messages of a party.
+    fileprivate struct Party {
+        var bucket = RateBucket()
+        var pending = 0
+    }
+
+    /// A message that asks for a place.
+    fileprivate struct Request {
+        let origin: String
+        let party: Int?
+        let isProof: Bool
+    }
+
     fileprivate struct State {
         var limits: RelayLimits
+        var parties: [Int: Party] = [:]
+        var pendingProofs = 0
         var hosts: [String: Host] = [:]
         /// The messages on their way, with their tasks once these have started.
         var pending: [UInt64: Task<Void, Never>?] = [:]
@@ -104,27 +131,36 @@ public final class PushGateway: Sendable {
     ///   - subscription: The phone's subscription.
     ///   - topic: Bytes that identify what the message is about; a push server drops an older message with the same
     ///     topic that it has not delivered.
+    ///   - party: Number of the party that caused the message; `nil` if it has no limits.
     ///   - now: The current time.
     ///   - completion: Called once on any thread, maybe before this method returns.
     func send(
         _ message: PushMessage,
         to subscription: PushSubscription,
         topic: [UInt8],
+        party: Int? = nil,
         now: NIODeadline,
         completion: @escaping @Sendable (PushOutcome) -> Void
     ) {
         guard let origin = transport.origin(of: subscription.endpoint) else { return report(.notPermitted, completion) }
-        let admitted = state.withLock { $0.admit(origin, now: now) }
+        let place = Request(origin: origin, party: party, isProof: message.isProof)
+        let admitted = state.withLock { $0.admit(place, now: now) }
         switch admitted {
         case .failure(let refusal): report(refusal.outcome, completion)
         case .success(let id):
             let task = Task {
                 let body = PushEncryption.encrypt(message, for: subscription)
                 let fields = fields(origin: origin, topic: topic)
-                let request = PushRequest(endpoint: subscription.endpoint, fields: fields, body: body)
+                let request = PushRequest(
+                    endpoint: subscription.endpoint,
+                    fields: fields,
+                    body: body,
+                    party: party,
+                    isProof: place.isProof
+                )
                 let outcome = PushOutcome(await transport.post(request))
                 let wasCanceled = Task.isCancelled
-                let count = state.withLock { $0.remove(id, origin) }
+                let count = state.withLock { $0.remove(id, place) }
                 metrics.record(pending: count)
                 report(wasCanceled ? .canceled : outcome, completion)
             }
@@ -176,39 +212,94 @@ public final class PushGateway: Sendable {
     }
 }
 
+extension PushMessage {
+    /// True for a message whose receiver has not proven that it wants messages.
+    fileprivate var isProof: Bool {
+        if case .proof = self { true } else { false }
+    }
+}
+
 extension PushGateway.State {
     /// A reason for refusing a message, as an error.
     struct Refusal: Error {
         let outcome: PushOutcome
     }
 
-    private static func rate(_ limits: RelayLimits) -> EventRate {
-        EventRate(perMinute: limits.pushesPerMinuteAndHost, burst: max(1, limits.pushesPerMinuteAndHost / 6))
+    /// Returns a part of the rate of a push server's messages.
+    private static func rate(_ limits: RelayLimits, dividedBy divisor: Int = 1) -> EventRate {
+        let all = limits.pushesPerMinuteAndHost
+        let part = all > 0 ? max(1, all / divisor) : 0
+        return EventRate(perMinute: part, burst: max(1, part / 6))
     }
 
     /// Counts a message and returns its number, or returns the reason for refusing it.
-    mutating func admit(_ origin: String, now: NIODeadline) -> Result<UInt64, Refusal> {
+    mutating func admit(_ request: PushGateway.Request, now: NIODeadline) -> Result<UInt64, Refusal> {
         guard !isDraining else { return .failure(Refusal(outcome: .canceled)) }
-        let rate = Self.rate(limits)
-        if hosts[origin] == nil, hosts.count >= PushGateway.maximumHosts {
-            hosts = hosts.filter { $0.value.pending > 0 || $0.value.bucket.fullAt > now }
-        }
+        forgetIdle(now: now)
+        let (origin, isProof) = (request.origin, request.isProof)
+        let (rate, proofRate) = (Self.rate(limits), Self.rate(limits, dividedBy: PushGateway.proofShare))
         var host = hosts[origin] ?? .init()
         guard pending.count < PushGateway.maximumPending, host.pending < PushGateway.maximumPendingPerHost,
-            hosts.count < PushGateway.maximumHosts || hosts[origin] != nil, host.bucket.hasRoom(for: rate, now: now)
+            hosts.count < PushGateway.maximumHosts || hosts[origin] != nil, host.bucket.hasRoom(for: rate, now: now),
+            !isProof || hasRoomForProof(at: host, proofRate, now: now), takePlace(of: request.party, now: now)
         else { return .failure(Refusal(outcome: .limited)) }
         host.bucket.take(1, of: rate, now: now)
         host.pending += 1
+        if isProof {
+            host.proofs.take(1, of: proofRate, now: now)
+            host.pendingProofs += 1
+            pendingProofs += 1
+        }
         hosts[origin] = host
         lastID += 1
         pending[lastID] = .some(nil)
         return .success(lastID)
     }
 
+    private func hasRoomForProof(at host: PushGateway.Host, _ rate: EventRate, now: NIODeadline) -> Bool {
+        pendingProofs < PushGateway.maximumPending / PushGateway.proofShare
+            && host.pendingProofs < PushGateway.maximumPendingPerHost / PushGateway.proofShare
+            && host.proofs.hasRoom(for: rate, now: now)
+    }
+
+    /// Counts a message of a party; false if the party has reached its limits.
+    ///
+    /// If there are too many parties, another one is not counted: then they are many, and a limit for each stops none.
+    private mutating func takePlace(of number: Int?, now: NIODeadline) -> Bool {
+        guard let number, parties[number] != nil || parties.count < PushGateway.maximumParties else { return true }
+        let rate = Self.rate(limits, dividedBy: PushGateway.partyShare)
+        var party = parties[number] ?? .init()
+        guard party.pending < PushGateway.maximumPending / PushGateway.partyShare,
+            party.bucket.hasRoom(for: rate, now: now)
+        else { return false }
+        party.bucket.take(1, of: rate, now: now)
+        party.pending += 1
+        parties[number] = party
+        return true
+    }
+
+    /// Forgets push servers and parties that are like new ones, once there are many.
+    private mutating func forgetIdle(now: NIODeadline) {
+        if hosts.count >= PushGateway.maximumHosts {
+            hosts = hosts.filter { $0.value.pending > 0 || max($0.value.bucket.fullAt, $0.value.proofs.fullAt) > now }
+        }
+        if parties.count >= PushGateway.maximumParties {
+            parties = parties.filter { $0.value.pending > 0 || $0.value.bucket.fullAt > now }
+        }
+    }
+
     /// Removes a message that has been answered, and returns the number of those that remain.
-    mutating func remove(_ id: UInt64, _ origin: String) -> Int {
+    mutating func remove(_ id: UInt64, _ request: PushGateway.Request) -> Int {
         pending.removeValue(forKey: id)
-        hosts[origin]?.pending -= 1
+        hosts[request.origin]?.pending -= 1
+        if request.isProof {
+            hosts[request.origin]?.pendingProofs -= 1
+            pendingProofs -= 1
+        }
+        // A party that was not counted may be by now.
+        if let number = request.party, let count = parties[number]?.pending {
+            parties[number]?.pending = max(0, count - 1)
+        }
         return pending.count
     }
 }

@@ -44,13 +44,15 @@ public struct RelayLimits: Sendable, Equatable {
     /// Maximum number of connections that one source may open in a minute; 0 means no limit.
     ///
     /// Further connections are closed at once. A request that fails with a status from 400 to 499 counts as three more
-    /// connections, and one with a wrong token as eleven more.
+    /// connections, and one with a wrong token as eleven more, until failures have used up half of the limit.
     public var connectionsPerMinuteAndSource = 240
     /// Maximum number of tunnels that one source may open in a minute; 0 means no limit.
     ///
     /// Further ones are refused with status 429.
     public var newPerMinuteAndSource = 60
-    /// The limits of an IPv6 /48, as a multiple of the three limits of a source; 0 means no limits for a /48.
+    /// The limits of an IPv6 /48, as a multiple of those of a source; 0 means no limits for networks.
+    ///
+    /// Those of a /40 are twice as high, those of a /32 four times.
     public var networkFactor = 8
     /// Maximum time for the TLS handshake and the request head together; then the connection is closed with status 408.
     public var headTime: TimeAmount = .seconds(5)
@@ -87,6 +89,10 @@ public struct RelayLimits: Sendable, Equatable {
     public var listenerPingInterval: TimeAmount = .seconds(25)
     /// Maximum number of requests that wait for a phone to listen; further ones are refused with status 503.
     public var heldContacts = 1000
+    /// Maximum number of such requests of one source; further ones are refused with status 429.
+    ///
+    /// Requests whose message for a push server is on its way count, too.
+    public var heldContactsPerSource = 4
     /// Maximum time that such a request waits; then it is refused with status 404.
     ///
     /// It is less than the ten seconds after which load balancers give up.
@@ -101,6 +107,10 @@ public struct RelayLimits: Sendable, Equatable {
     public var pushesPerMinuteAndHost = 600
     /// Maximum time in which a phone returns the nonce that it receives through a push server.
     public var pushProof: TimeAmount = .seconds(30)
+    /// Maximum number of contact IDs for push subscriptions that one source may request in a minute.
+    public var sealsPerMinuteAndSource = 10
+    /// Maximum number of such requests of one source whose message for the push server is on its way.
+    public var pendingSealsPerSource = 2
     /// Maximum number of contact IDs that a phone may request on one connection.
     public var pushContactsPerListener = 4
     /// Maximum number of revoked contact IDs that are remembered.

@@ -112,7 +112,8 @@ struct HopConnector: Sendable {
         let target = relay.target(of: hop.host)
         let isFree = hop.mayBeLocal || target.isOverridden || proxy != nil
         let loop = MultiThreadedEventLoopGroup.singleton.next()
-        let resolver = AddressResolver(relay.network.lookup, on: loop) { address in
+        let resolver = AddressResolver(relay.network.lookup, on: loop, threads: relay.network.lookupThreads) {
+            address in
             isFree || address.isGlobal
         } found: { [progress] addresses in
             progress.withLock { $0.diagnostics.addresses = addresses }

@@ -48,6 +48,8 @@ package final class AddressResolver: Resolver, Sendable {
     package struct NothingPermitted: Error {}
 
     private let lookup: NameLookup
+    private let threads: LookupThreads
+    private let share: LookupShare
     private let permits: @Sendable (IPAddress) -> Bool
     private let found: @Sendable ([SocketAddress]) -> Void
     private let version4: EventLoopPromise<[SocketAddress]>
@@ -58,10 +60,13 @@ package final class AddressResolver: Resolver, Sendable {
     package init(
         _ lookup: NameLookup,
         on loop: any EventLoop,
+        threads: LookupThreads = .shared,
+        share: LookupShare = .own,
         permits: @escaping @Sendable (IPAddress) -> Bool,
         found: @escaping @Sendable ([SocketAddress]) -> Void
     ) {
         self.lookup = lookup
+        (self.threads, self.share) = (threads, share)
         self.permits = permits
         self.found = found
         version4 = loop.makePromise()
@@ -72,7 +77,8 @@ package final class AddressResolver: Resolver, Sendable {
 
     /// Starts the single lookup that answers both queries; NIO calls this method first.
     package func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
-        let answer = NIOThreadPool.singleton.runIfActive(eventLoop: version6.futureResult.eventLoop) {
+        let isWanted = { @Sendable in !self.isAnswered.withLock { $0 } }
+        let answer = threads.run(on: version6.futureResult.eventLoop, share, isWanted: isWanted) {
             [lookup, permits, found] in
             let all = try lookup.addresses(host, port)
             guard !all.isEmpty else { throw NameLookup.NoAddress() }
@@ -87,7 +93,7 @@ package final class AddressResolver: Resolver, Sendable {
 
     /// Fails the pending queries.
     ///
-    /// The system's lookup continues, and its result is ignored.
+    /// A lookup that has begun continues, and its result is ignored. One that waits for a thread is not begun.
     package func cancel() {
         version6.futureResult.eventLoop.execute { self.answer(.failure(CancellationError())) }
     }

@@ -19,6 +19,8 @@ public struct HTTPSRequest: Sendable {
     let url: HTTPSURL
     let fields: [(String, String)]
     let body: [UInt8]
+    /// The part of the threads for name lookups that the request may use.
+    public var lookupShare = LookupShare.own
 
     /// Creates a request.
     ///

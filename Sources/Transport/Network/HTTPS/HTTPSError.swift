@@ -28,6 +28,12 @@ public struct HTTPSError: ExplainedFailure, Hashable {
     )
     /// The host has no address.
     public static let hostNotFound = Self("https-host-not-found", "the host has no address; check its name")
+    /// Too many names are being looked up.
+    public static let lookupsBusy = Self(
+        "https-lookups-busy",
+        "too many names are being looked up; try again",
+        status: .temporary
+    )
     /// No connection to the host, for this reason of the system.
     public static func unreachable(_ reason: String) -> Self {
         Self("https-unreachable", "the host can't be reached (\(reason)); check the network")

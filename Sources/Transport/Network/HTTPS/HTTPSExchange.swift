@@ -77,7 +77,9 @@ final class HTTPSExchange: Sendable {
         }
         guard !isFree else { return connect(to: (proxy.host, proxy.port), system, by: proxy, target) }
         // The proxy gets an address that was checked, and resolves nothing.
-        NIOThreadPool.singleton.runIfActive(eventLoop: loop) { try lookup.addresses(target.0, target.1) }
+        let isWanted = { @Sendable in self.progress.withLock { $0.promise != nil } }
+        client.network.lookupThreads
+            .run(on: loop, request.lookupShare, isWanted: isWanted) { try lookup.addresses(target.0, target.1) }
             .whenComplete { result in
                 switch result.map({ $0.first?.ipAddress }) {
                 case .success(let address?):
@@ -95,7 +97,14 @@ final class HTTPSExchange: Sendable {
         by proxy: HTTPProxy? = nil,
         _ destination: (String, Int)? = nil
     ) {
-        let resolver = AddressResolver(lookup, on: loop, permits: { _ in true }, found: { _ in })
+        let resolver = AddressResolver(
+            lookup,
+            on: loop,
+            threads: client.network.lookupThreads,
+            share: request.lookupShare,
+            permits: { _ in true },
+            found: { _ in }
+        )
         let isPending = progress.withLock { progress in
             progress.resolver = resolver
             return progress.promise != nil
@@ -155,12 +164,14 @@ final class HTTPSExchange: Sendable {
         case is CancellationError, is HTTPSError: return error
         case is AddressResolver.NothingPermitted: return HTTPSError.addressNotAllowed
         case is NameLookup.NoAddress: return HTTPSError.hostNotFound
+        case is LookupThreads.Busy: return HTTPSError.lookupsBusy
         case let error as NetworkError: return HTTPSError.proxy(error)
         case is MalformedResponse, is HTTPParserError, is NIOHTTPDecoderError: return HTTPSError.malformedResponse
         case let error as NIOConnectionError:
             if [error.dnsAError, error.dnsAAAAError].contains(where: { $0 is AddressResolver.NothingPermitted }) {
                 return HTTPSError.addressNotAllowed
             }
+            if error.dnsAAAAError is LookupThreads.Busy { return HTTPSError.lookupsBusy }
             guard let cause = error.connectionErrors.first?.error else { return HTTPSError.hostNotFound }
             return HTTPSError.unreachable(reason(cause))
         case ChannelError.connectTimeout: return HTTPSError.timedOut

@@ -14,10 +14,21 @@ extension RelayConnection {
     private func respondToContact() {
         guard case .contacting(let contact) = role else { return }
         role = .tunnel(contact.end)
+        endHold()
         // The end of the handshake may have arrived long ago, but the socket was not read.
         startHandshakeDeadline()
         contact.end.keepalive = KeepaliveState(since: loop.now)
         write(contact.request.response(routing: nil))
+    }
+
+    /// Returns the counted client, which its message for the push server outlives.
+    func takeHold() -> AdmittedConnection? { admitted?.takingHold() }
+
+    /// Stops counting the client as one that waits for a response.
+    private func endHold() {
+        guard var connection = admitted else { return }
+        loop.context.admission.endHold(of: &connection)
+        admitted = connection
     }
 
     /// Responds to the client, if it has no response, and signals that the phone has joined, if it has asked for it.

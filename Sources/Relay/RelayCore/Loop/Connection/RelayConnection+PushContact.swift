@@ -15,6 +15,10 @@ extension RelayConnection {
             return send(.unsealed(.rateLimited))
         }
         if let reason = gateway.objection(to: subscription) { return send(.unsealed(reason)) }
+        let admission = loop.context.admission
+        guard let admitted, admission.admitSeal(of: admitted, now: loop.now) else {
+            return send(.unsealed(.rateLimited))
+        }
         phone.pushContactCount += 1
         let number = phone.pushContactCount
         let nonce = PushNonce.random()
@@ -25,7 +29,14 @@ extension RelayConnection {
             deadline: loop.now + limits.pushProof
         )
         let mailbox = loop.mailbox
-        gateway.send(.proof(nonce), to: subscription, topic: Array("proof".utf8), now: loop.now) { outcome in
+        gateway.send(
+            .proof(nonce),
+            to: subscription,
+            topic: Array("proof".utf8),
+            party: admitted.party,
+            now: loop.now
+        ) { outcome in
+            admission.endSeal(of: admitted)
             mailbox.post(.proofPushed(id, number: number, outcome))
         }
     }
@@ -75,10 +86,18 @@ extension RelayConnection {
     func push(_ request: UpgradeRequest, in key: TunnelIdentity, to subscription: PushSubscription) {
         guard let gateway = loop.context.push, let payload = request.payload, case .contact(let contact) = request.path
         else { return }
-        let registry = loop.context.registry
+        let (registry, admission) = (loop.context.registry, loop.context.admission)
+        let held = takeHold()
         let seconds = min(limits.waiting.nanoseconds / 1_000_000_000, Self.maximumWakeSeconds)
         let message = PushMessage.wake(key.routing, key.tunnel, payload, seconds: Int(seconds))
-        gateway.send(message, to: subscription, topic: contact.bytes, now: loop.now) { outcome in
+        gateway.send(
+            message,
+            to: subscription,
+            topic: contact.bytes,
+            party: held?.party,
+            now: loop.now
+        ) { outcome in
+            if var held { admission.endHold(of: &held) }
             registry.recordPush(key, outcome)
         }
     }

@@ -14,6 +14,17 @@ struct AdmittedConnection: Sendable {
     fileprivate(set) var isPhone = false
     /// True once the connection has been admitted as a phone that listens.
     fileprivate(set) var isListener = false
+    /// True while the connection counts as a client that waits for a response to its contact.
+    fileprivate(set) var isHeld = false
+
+    /// Returns this connection, and leaves it to the receiver to stop counting it as one that waits for a response.
+    mutating func takingHold() -> AdmittedConnection {
+        defer { isHeld = false }
+        return self
+    }
+
+    /// A number of the party that the source belongs to; `nil` if it is not limited.
+    var party: Int? { source?.party }
 }
 
 /// Limits on connections, in total and for each source, and the rules for opening tunnels.
@@ -33,9 +44,9 @@ final class AdmissionControl: Sendable {
     enum Rejection: String, CaseIterable, Error {
         /// The source has reached its limit on connections.
         case source
-        /// The source's IPv6 /48 has reached its limit on connections.
+        /// One of the source's IPv6 networks has reached its limit on connections.
         case network
-        /// The source or its /48 has opened too many connections recently, or sent too many failing requests.
+        /// The source or one of its networks has opened too many connections recently, or sent too many failing requests.
         case rate
         /// The relay has reached its limit on connections.
         case full
@@ -47,6 +58,10 @@ final class AdmissionControl: Sendable {
 
     private struct State {
         var sources: SourceTable
+        /// Clients that wait for a response to their contact, by source.
+        var held: SourceTable
+        /// Phones that request a contact ID for a push subscription, by source.
+        var seals: SourceTable
         var connections = 0
         var phones = 0
         var listeners = 0
@@ -70,6 +85,19 @@ final class AdmissionControl: Sendable {
         func checkListener(now: NIODeadline) throws(UpgradeRefusal) {
             guard listeners < maximumListeners else { throw .full }
             guard listenerArrivals.hasRoom(for: listenerRate, now: now) else { throw .tooManyListeners }
+        }
+
+        /// Counts a tunnel of a source, and a client that waits for a response to its contact.
+        mutating func admitTunnel(
+            from source: SourcePrefix,
+            _ isListener: Bool,
+            _ isContact: Bool,
+            now: NIODeadline
+        ) throws(UpgradeRefusal) {
+            guard !isContact || held.hasAdded(source, now: now) else { throw .tooManyRequests }
+            guard !sources.admitTunnel(from: source, isListener: isListener, now: now) else { return }
+            if isContact { held.removeConnection(from: source, isPhone: false) }
+            throw .tooManyRequests
         }
 
         mutating func addListener(now: NIODeadline) {
@@ -100,6 +128,8 @@ final class AdmissionControl: Sendable {
         state = Locked(
             State(
                 sources: SourceTable(limits: limits.sources),
+                held: SourceTable(limits: limits.held),
+                seals: SourceTable(limits: limits.seals),
                 maximum: limits.connections,
                 maximumListeners: limits.listeners,
                 listenerRate: limits.listenerRate,
@@ -164,6 +194,9 @@ final class AdmissionControl: Sendable {
             state.connections -= 1
             if connection.isPhone { state.phones -= 1 }
             if connection.isListener { state.listeners -= 1 }
+            if connection.isHeld, let source = connection.source {
+                state.held.removeConnection(from: source, isPhone: false)
+            }
             if let source = connection.source {
                 state.sources.removeConnection(
                     from: source,
@@ -207,15 +240,33 @@ final class AdmissionControl: Sendable {
         try state.withLock { state throws(UpgradeRefusal) in
             guard state.phones < state.maximum - SourceLimits.clientShare(of: state.maximum) else { throw .full }
             if isListener { try state.checkListener(now: now) }
-            if let source, !state.sources.admitTunnel(from: source, isListener: isListener, now: now) {
-                throw .tooManyRequests
-            }
+            if let source { try state.admitTunnel(from: source, isListener, isContact, now: now) }
             state.phones += 1
             if isListener { state.addListener(now: now) }
         }
         connection.isPhone = true
         connection.isListener = isListener
+        connection.isHeld = isContact && source != nil
         if let name, !isListener { metrics.countTunnel(openedWith: name) }
+    }
+
+    /// Stops counting a client as one that waits for a response to its contact, unless that has happened.
+    func endHold(of connection: inout AdmittedConnection) {
+        guard connection.isHeld, let source = connection.source else { return }
+        connection.isHeld = false
+        state.withLock { $0.held.removeConnection(from: source, isPhone: false) }
+    }
+
+    /// Counts a phone's request for a contact ID; false if its source has sent too many, or has too many on their way.
+    func admitSeal(of connection: AdmittedConnection, now: NIODeadline) -> Bool {
+        guard let source = connection.source else { return true }
+        return state.withLock { $0.seals.hasAdded(source, now: now) }
+    }
+
+    /// Stops counting a request for a contact ID whose message has reached the push server, or has failed.
+    func endSeal(of connection: AdmittedConnection) {
+        guard let source = connection.source else { return }
+        state.withLock { $0.seals.removeConnection(from: source, isPhone: false) }
     }
 
     /// Counts and logs a request that was refused, and charges its source.
@@ -253,6 +304,8 @@ final class AdmissionControl: Sendable {
             state.maximumListeners = limits.listeners
             state.listenerRate = limits.listenerRate
             state.sources.limits = limits.sources
+            state.held.limits = limits.held
+            state.seals.limits = limits.seals
         }
     }
 
@@ -260,37 +313,10 @@ final class AdmissionControl: Sendable {
     func sweep(now: NIODeadline) {
         let connections = state.withLock { state in
             state.sources.sweep(now: now)
+            state.seals.sweep(now: now)
             return state.connections
         }
         metrics.open.record(connections)
-    }
-}
-
-/// Metrics of connections and refused requests, none of which identifies a peer.
-private struct AdmissionMetrics: Sendable {
-    let admitted = Counter(label: "hybrid_relay_connections_total")
-    let open = Gauge(label: "hybrid_relay_connections_open")
-    let draining = Gauge(label: "hybrid_relay_draining")
-    let rejected = Dictionary(
-        uniqueKeysWithValues: AdmissionControl.Rejection.allCases.map { reason in
-            let dimensions = [("reason", reason.rawValue)]
-            return (reason, Counter(label: "hybrid_relay_connections_refused_total", dimensions: dimensions))
-        }
-    )
-    let refused = Dictionary(
-        uniqueKeysWithValues: UpgradeRefusal.statuses.map { status in
-            (status, Counter(label: "hybrid_relay_refusals_total", dimensions: [("status", "\(status)")]))
-        }
-    )
-
-    init() {
-        draining.record(0)
-        open.record(0)
-    }
-
-    /// Counts a tunnel requested with the token of this name.
-    func countTunnel(openedWith token: String) {
-        Counter(label: "hybrid_relay_new_by_token_total", dimensions: [("token", token)]).increment()
     }
 }
 
@@ -305,14 +331,30 @@ extension RelayLimits {
         )
     }
 
+    /// The limits on clients that wait for a response to their contact.
+    fileprivate var held: SourceLimits { SourceLimits(open: heldContactsPerSource, factor: networkFactor) }
+
+    /// The limits on requests for contact IDs.
+    fileprivate var seals: SourceLimits {
+        SourceLimits(open: pendingSealsPerSource, perMinute: sealsPerMinuteAndSource, factor: networkFactor)
+    }
+
     fileprivate var listenerRate: EventRate { EventRate(perMinute: listenersPerMinute, burst: listenersPerMinute / 30) }
+}
+
+extension SourceLimits {
+    /// Creates limits on something that is not a connection.
+    fileprivate init(open: Int, perMinute: Int = 0, factor: Int) {
+        self.init(open: open, connectionsPerMinute: perMinute, newPerMinute: 0, listeners: 0, networkFactor: factor)
+    }
 }
 
 extension UpgradeRefusal {
     /// Number of connections that the refusal counts in addition to its own.
     ///
-    /// A sign-in causes none of these refusals, except that a client may come too late for its phone. By default, one
-    /// source may fail 60 times a minute, or send 20 wrong tokens. The other refusals are not the peer's mistake.
+    /// A sign-in causes none of these refusals, except that a client may come too late for its phone. By default, half of
+    /// a source's rate is used up after 30 failures, or after 10 wrong tokens. The other refusals are not the peer's
+    /// mistake.
     fileprivate var costInConnections: Int {
         switch self {
         case .tokenWrong: 11
@@ -323,6 +365,11 @@ extension UpgradeRefusal {
 }
 
 extension SourceTable {
+    /// Counts a new entry; false if there are too many.
+    fileprivate mutating func hasAdded(_ source: SourcePrefix, now: NIODeadline) -> Bool {
+        (try? addConnection(from: source, now: now)) != nil
+    }
+
     /// Counts a new connection, or throws the reason for rejecting it.
     fileprivate mutating func admitConnection(
         from source: SourcePrefix,

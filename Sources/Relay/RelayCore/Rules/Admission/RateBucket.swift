@@ -19,6 +19,9 @@ struct EventRate: Hashable, Sendable {
     /// The capacity of a bucket: the time in which an empty bucket becomes full, at most one minute.
     var capacity: TimeAmount { share * Int(min(Int64(max(1, burst)), Self.minute)) }
 
+    /// The part of the capacity that failed requests may use up: half, in whole events.
+    var failureCapacity: TimeAmount { share * Int(min(Int64(max(1, burst)), Self.minute) / 2) }
+
     private static let minute = TimeAmount.minutes(1).nanoseconds
 }
 
@@ -40,5 +43,12 @@ struct RateBucket: Hashable, Sendable {
     mutating func take(_ events: Int, of rate: EventRate, now: NIODeadline) {
         guard rate.perMinute > 0 else { return }
         fullAt = min(max(fullAt, now) + rate.share * events, max(fullAt, now + rate.capacity * 2))
+    }
+
+    /// Takes events for failed requests from the bucket, but leaves at least half of its capacity.
+    mutating func charge(_ events: Int, of rate: EventRate, now: NIODeadline) {
+        guard rate.perMinute > 0 else { return }
+        let level = max(fullAt, now)
+        fullAt = max(level, min(level + rate.share * events, now + rate.failureCapacity))
     }
 }

@@ -11,7 +11,7 @@ public struct SourcePrefix: Hashable, Sendable, SecretMaterial {
     private enum Content: Hashable, Sendable {
         case v4(UInt32)
         case v6(UInt64)
-        case network(UInt64)
+        case network(UInt64, bits: UInt8)
         case unix
     }
 
@@ -29,14 +29,24 @@ public struct SourcePrefix: Hashable, Sendable, SecretMaterial {
             }
     }
 
-    /// The IPv6 /48 that contains a /64; `nil` for other sources.
+    /// The lengths of the IPv6 networks around a /64 in bits, the smallest network first.
     ///
-    /// A /48 is the usual assignment to a site (RFC 6177), so one party may own all 65,536 of its /64s. Neighbors of an
-    /// IPv4 address usually belong to other parties.
-    var network: SourcePrefix? {
+    /// A /48 is the usual assignment to a site (RFC 6177), so one party may own all 65,536 of its /64s. A provider, or
+    /// whoever registers as one, gets a /32.
+    static let networkLengths: [UInt8] = [48, 40, 32]
+
+    /// Returns the IPv6 network of this length, 32 to 63, that contains a /64; `nil` for other sources.
+    ///
+    /// Neighbors of an IPv4 address usually belong to other parties.
+    func network(_ bits: UInt8) -> SourcePrefix? {
         guard case .v6(let number) = content else { return nil }
-        return SourcePrefix(.network(number >> 16))
+        return SourcePrefix(.network(number >> UInt64(64 - bits), bits: bits))
     }
+
+    /// A number of the largest network that one party may own, or of the source itself.
+    ///
+    /// It differs between processes, and two sources may have the same.
+    var party: Int { (network(32) ?? self).hashValue }
 }
 
 /// An IP address as a number, for checks of each connection without text or allocation.

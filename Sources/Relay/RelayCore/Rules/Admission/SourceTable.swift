@@ -16,7 +16,9 @@ public struct SourceLimits: Sendable, Hashable {
     public var newPerMinute: Int
     /// Maximum number of open connections that are phones listening for wake-ups; 0 means no limit.
     public var listeners: Int
-    /// The limits of an IPv6 /48, as a multiple of those of a /64; 0 means no limits for a /48.
+    /// The limits of an IPv6 /48, as a multiple of those of a /64; 0 means no limits for networks.
+    ///
+    /// Those of a /40 are twice as high, those of a /32 four times.
     public var networkFactor: Int
     /// Maximum number of sources without a connection that are remembered because their buckets are not full.
     public var remembered: Int
@@ -50,11 +52,12 @@ public struct SourceLimits: Sendable, Hashable {
 /// Open connections, recent connections and recent tunnels of each source: a pure state machine without sockets or a
 /// clock.
 ///
-/// Each connection counts for its source and, if that is an IPv6 /64, for the /48 around it, whose limits are
-/// ``SourceLimits/networkFactor`` times as high. An attacker with one /48 would otherwise have 65,536 sources. Token
-/// buckets limit new connections and new tunnels. Each call takes constant time, however many sources there are.
+/// Each connection counts for its source and, if that is an IPv6 /64, for the /48, /40 and /32 around it, whose limits
+/// are multiples (``SourceLimits/networkFactor``). An attacker with one /48 would otherwise have 65,536 sources, and
+/// one with a /32 as many /48s. Token buckets limit new connections and new tunnels. Each call takes constant time,
+/// however many sources there are.
 ///
-/// *Memory.* A source or /48 with a connection has an entry; the relay's limit on connections bounds the number of those
+/// *Memory.* A source or network with a connection has an entry; the relay's limit on connections bounds the number of those
 /// entries. After the last connection has closed, the entry stays until its buckets are full again, for at most four
 /// minutes. At most `limits.remembered` such entries are kept. Beyond that, the oldest are dropped, and such a source has
 /// full buckets when it returns. Then there are either many parties or one party with many addresses, and a limit for
@@ -66,19 +69,20 @@ public struct SourceTable: Sendable {
     public enum Rejection: Error, Hashable, Sendable {
         /// Open connections of the source.
         case source
-        /// Open connections of the IPv6 /48.
+        /// Open connections of one of the IPv6 networks.
         case network
-        /// New connections of the source or of its /48 in a minute.
+        /// New connections of the source or of one of its networks in a minute.
         case rate
     }
 
     /// Limits for each source; a change takes effect with the next call, even for open connections.
     public var limits: SourceLimits {
-        didSet { (own, network) = Self.tiers(limits) }
+        didSet { (own, networks) = Self.tiers(limits) }
     }
 
     private var own: SourceTier
-    private var network: SourceTier?
+    /// The limits of the networks around a /64, in the order of ``SourcePrefix/networkLengths``.
+    private var networks: [SourceTier]
     /// Sources and networks with a connection.
     private var connected: [SourcePrefix: Entry] = [:]
     private var recent = RecentSources()
@@ -92,11 +96,16 @@ public struct SourceTable: Sendable {
     /// Creates an empty table.
     public init(limits: SourceLimits) {
         self.limits = limits
-        (own, network) = Self.tiers(limits)
+        (own, networks) = Self.tiers(limits)
     }
 
-    private static func tiers(_ limits: SourceLimits) -> (own: SourceTier, network: SourceTier?) {
-        (SourceTier(limits, times: 1), limits.networkFactor > 0 ? SourceTier(limits, times: limits.networkFactor) : nil)
+    private static func tiers(_ limits: SourceLimits) -> (own: SourceTier, networks: [SourceTier]) {
+        let networks = SourcePrefix.networkLengths.indices.map { index in
+            let (factor, overflow) = limits.networkFactor.multipliedReportingOverflow(by: 1 << index)
+            // An unlimited network is counted, too, so that a limit set later finds the right numbers.
+            return limits.networkFactor > 0 ? SourceTier(limits, times: overflow ? .max : factor) : .unlimited
+        }
+        return (SourceTier(limits, times: 1), networks)
     }
 
     /// Number of sources and networks that have an entry.
@@ -110,9 +119,9 @@ public struct SourceTable: Sendable {
     public mutating func addConnection(from source: SourcePrefix, now: NIODeadline) throws(Rejection) {
         latest = max(latest, now)
         guard satisfies(source, { $0.connections < $1.open }) else { throw .source }
-        guard networkSatisfies(source, { $0.connections < $1.open }) else { throw .network }
+        guard networksSatisfy(source, { $0.connections < $1.open }) else { throw .network }
         let isWithinRate: (Entry, SourceTier) -> Bool = { $0.arrivals.hasRoom(for: $1.arrivals, now: now) }
-        guard satisfies(source, isWithinRate), networkSatisfies(source, isWithinRate) else { throw .rate }
+        guard satisfies(source, isWithinRate), networksSatisfy(source, isWithinRate) else { throw .rate }
         update(source) { entry, tier in
             entry.connections += 1
             entry.arrivals.take(1, of: tier.arrivals, now: now)
@@ -133,10 +142,12 @@ public struct SourceTable: Sendable {
         }
     }
 
-    /// Counts a failed request of an open connection as further connections, which may exceed the rate.
+    /// Counts a failed request of an open connection as further connections.
+    ///
+    /// In all, failures use up at most half of the rate: other users behind the same address need the rest.
     public mutating func charge(_ source: SourcePrefix, connections: Int, now: NIODeadline) {
         latest = max(latest, now)
-        update(source) { entry, tier in entry.arrivals.take(connections, of: tier.arrivals, now: now) }
+        update(source) { entry, tier in entry.arrivals.charge(connections, of: tier.arrivals, now: now) }
     }
 
     // MARK: Tunnels
@@ -155,7 +166,7 @@ public struct SourceTable: Sendable {
             entry.phones < tier.phones && entry.tunnels.hasRoom(for: tier.tunnels, now: now)
                 && (!isListener || entry.listeners < tier.listeners)
         }
-        guard satisfies(source, rule), networkSatisfies(source, rule) else { return false }
+        guard satisfies(source, rule), networksSatisfy(source, rule) else { return false }
         update(source) { entry, tier in
             entry.phones += 1
             if isListener { entry.listeners += 1 }
@@ -178,18 +189,23 @@ public struct SourceTable: Sendable {
         rule(entry(of: source), own)
     }
 
-    private func networkSatisfies(_ source: SourcePrefix, _ rule: (Entry, SourceTier) -> Bool) -> Bool {
-        guard let network, let prefix = source.network else { return true }
-        return rule(entry(of: prefix), network)
+    private func networksSatisfy(_ source: SourcePrefix, _ rule: (Entry, SourceTier) -> Bool) -> Bool {
+        for (index, bits) in SourcePrefix.networkLengths.enumerated() {
+            guard let prefix = source.network(bits) else { return true }
+            guard rule(entry(of: prefix), networks[index]) else { return false }
+        }
+        return true
     }
 
     private func entry(of source: SourcePrefix) -> Entry { connected[source] ?? recent[source] ?? Entry() }
 
-    /// Changes the entries of a source and of its network.
+    /// Changes the entries of a source and of its networks.
     private mutating func update(_ source: SourcePrefix, _ change: (inout Entry, SourceTier) -> Void) {
         update(source, own, change)
-        // An unlimited network is counted, too, so that a limit set later finds the right numbers.
-        if let prefix = source.network { update(prefix, network ?? SourceTier.unlimited, change) }
+        for (index, bits) in SourcePrefix.networkLengths.enumerated() {
+            guard let prefix = source.network(bits) else { return }
+            update(prefix, networks[index], change)
+        }
     }
 
     private mutating func update(
