@@ -111,15 +111,28 @@ struct CeremonyCommand: AsyncParsableCommand {
             report: report,
             page: page,
             display: codeDisplay,
-            phones: Self.phones(report, isCodeRequested)
+            phones: try Self.phones(for: request, report, isCodeRequested)
         )
     }
 
     /// Returns the linked phones to contact; `nil` if there are none, or the links can't be read.
-    private static func phones(_ report: ProgressReport, _ isCodeRequested: AwaitableState<Bool>) -> LinkedPhones? {
+    ///
+    /// - Throws: ``CommandFailure`` if the request names a phone that is not linked.
+    private static func phones(
+        for request: CeremonyRequest,
+        _ report: ProgressReport,
+        _ isCodeRequested: AwaitableState<Bool>
+    ) throws(CommandFailure) -> LinkedPhones? {
+        if let name = request.phone {
+            let store = try LinkStore.ofUser { report.notify(ProgressState("link-skipped", $0)) }
+            let links = try store.links(to: name)
+            guard !links.isEmpty else { throw CommandFailure(unknownPhone: name) }
+            return LinkedPhones(store, links, isCodeRequested: isCodeRequested)
+        }
         let store = try? LinkStore.ofUser { report.notify(ProgressState("link-skipped", $0)) }
         guard let store, let links = try? store.links() else { return nil }
-        return LinkedPhones(store, LinkedPhones.lastUsed(links), isCodeRequested: isCodeRequested)
+        let chosen = LinkedPhones.lastUsed(links, for: request.command.ctapRequest.command)
+        return LinkedPhones(store, chosen, isCodeRequested: isCodeRequested)
     }
 
     private static func perform(

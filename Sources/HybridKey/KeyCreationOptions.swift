@@ -17,11 +17,17 @@ struct KeyCreationOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Seconds to wait for a phone, and again for its user.", valueName: "s"))
     var timeout = 120
 
+    @Option(help: ArgumentHelp("The linked phone to contact; default: none, a code is shown.", valueName: "name"))
+    var phone: String?
+
     @OptionGroup
     var ceremony: CeremonyOptions
 
     func validate() throws {
         guard (1...3600).contains(timeout) else { throw ValidationError("--timeout takes 1 to 3600 seconds.") }
+        guard (phone ?? "").utf8.count <= CeremonyRequest.maximumPhone else {
+            throw ValidationError("--phone takes at most \(CeremonyRequest.maximumPhone) bytes.")
+        }
     }
 
     /// Returns the launcher of the ceremony.
@@ -30,6 +36,14 @@ struct KeyCreationOptions: ParsableArguments {
     func launcher() throws -> CeremonyLauncher {
         let settings = try KeySettings.resolve(ceremony)
         return try ceremony.launcher(settings, usesTerminal: !open && isatty(STDERR_FILENO) == 1)
+    }
+}
+
+extension KeyCreationOptions {
+    /// Reports the fingerprint of the new key, and the phone on which the user wanted it.
+    func report(created fingerprint: String) {
+        let name = phone.map { "the phone \(SafeText(quoting: $0))" } ?? "the phone"
+        HybridKey.report("\(name) has created the key with the fingerprint \(fingerprint)")
     }
 }
 

@@ -40,7 +40,12 @@ struct PAMCommand: AsyncParsableCommand {
             _ = try memory.memory()
             let enrolment = try enrolment()
             let outcome = try await launcher.performUntilSignal(
-                CeremonyRequest(.create(enrolment.request), purpose: enrolment.purpose, seconds: options.timeout),
+                CeremonyRequest(
+                    .create(enrolment.request),
+                    purpose: enrolment.purpose,
+                    seconds: options.timeout,
+                    phone: options.phone
+                ),
                 event: enrolment.event(timeout: .seconds(options.timeout))
             )
             do throws(CommandFailure) {
@@ -54,12 +59,13 @@ struct PAMCommand: AsyncParsableCommand {
             case .refused(_, let status), .failed(let status):
                 throw CommandFailure("no passkey was created", code: status.name, status: status)
             case .answered(let bytes):
-                guard let (credential, line) = enrolment.enrolment(in: bytes) else {
+                guard let (credential, line, fingerprint) = enrolment.enrolment(in: bytes) else {
                     throw CommandFailure(
                         "the phone's answer is not a new passkey; try another phone",
                         status: .dataError
                     )
                 }
+                options.report(created: fingerprint)
                 // The phone has stored the passkey already, so the line is printed first.
                 try StandardOutput.writeLine(line)
                 try memory.add(credential, of: enrolment.request.relyingParty.id)

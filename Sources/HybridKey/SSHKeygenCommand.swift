@@ -58,6 +58,7 @@ struct SSHKeygenCommand: AsyncParsableCommand {
             HybridKey.report(error.sentence)
         }
         let key = try key(of: creation, outcome)
+        options.report(created: key.publicKey.fingerprint.description)
         do {
             try store.add([key])
         } catch {
@@ -113,7 +114,12 @@ struct SSHKeygenCommand: AsyncParsableCommand {
 
     private func perform(_ creation: SSHKeyCreation, _ launcher: CeremonyLauncher) async throws -> CeremonyOutcome {
         try await launcher.performUntilSignal(
-            CeremonyRequest(.create(creation.request), purpose: creation.purpose, seconds: options.timeout),
+            CeremonyRequest(
+                .create(creation.request),
+                purpose: creation.purpose,
+                seconds: options.timeout,
+                phone: options.phone
+            ),
             event: creation.event(timeout: .seconds(options.timeout))
         )
     }

@@ -73,7 +73,9 @@ struct PhonesCommand: ParsableCommand {
             let store = try PhonesCommand.store()
             let link = try PhonesCommand.link(to: phone, in: store)
             let name = PhoneName(name)
-            guard try !store.links().contains(where: { $0.name == name && $0.id != link.id }) else {
+            var renamed = link
+            renamed.name = name
+            guard try store.freeName(for: renamed) == name else {
                 throw CommandFailure("another phone has the name \(name.quoted); choose another", status: .usage)
             }
             guard try store.update(link, { $0.name = name }) else { throw CommandFailure(unknownPhone: phone) }
@@ -112,17 +114,6 @@ extension ShowQRCommand {
             guard link || phone != nil else { return nil }
             throw error
         }
-    }
-}
-
-extension CommandFailure {
-    /// Creates the failure for a phone that is not linked.
-    init(unknownPhone text: String) {
-        self.init(
-            "no linked phone has the name or ID \(PhoneName(text).quoted); see hybrid-client phones list",
-            code: "unknown-phone",
-            status: .noInput
-        )
     }
 }
 

@@ -16,8 +16,8 @@ struct ShowQRCommand: AsyncParsableCommand {
         discussion: """
             The request is {"publicKey": …} with the options that a website passes to navigator.credentials.create() or \
             get(), as JSON. Standard output carries only the response as JSON; the code and the progress go to standard \
-            error. Without --link, a phone that is linked with this computer is contacted first; the code appears if it \
-            does not answer within 8 seconds.
+            error. For a sign-in without --link, a phone that is linked with this computer is contacted first; the code \
+            appears if it does not answer within 8 seconds. For a new passkey, only --phone contacts a linked phone.
             """
     )
 
@@ -53,14 +53,21 @@ struct ShowQRCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "Offer to link the phone, so that it needs no code next time.",
             discussion: """
-                The phone must sign in with a passkey that the request names. The link is stored after the answer yes: a \
-                line on standard input, or on the terminal if the request is read from standard input.
+                The phone must sign in with a passkey that the request names. The response is printed first, and the \
+                question follows; answer yes only if the website has accepted the sign-in. The answer is a line on \
+                standard input, or on the terminal if the request is read from standard input. A registration links no \
+                phone.
                 """
         )
     )
     var link = false
 
-    @Option(help: ArgumentHelp("The linked phone to contact; default: the last used one.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp(
+            "The linked phone to contact; default: the last used one for a sign-in, none for a new passkey.",
+            valueName: "name"
+        )
+    )
     var phone: String?
 
     @Flag(help: "Contact no linked phone.")
@@ -93,11 +100,17 @@ struct ShowQRCommand: AsyncParsableCommand {
         let report = ProgressReport(program: HybridClient.programName, format: .detect(json: json))
         do {
             let runner = try await ShowQRRunner(self, report)
-            let response = try await runner.response()
+            let (response, link) = try await runner.response()
+            let done = ProgressState("done", "done")
             try await runner.close { () throws(CommandFailure) in
-                report.end(ProgressState("done", "done"))
+                if !runner.offersLinking { report.end(done) }
                 try StandardOutput.writeLine(response)
+                // Programs that read until the end send the response to the website before the user answers.
+                if runner.offersLinking { StandardOutput.finish() }
             }
+            guard runner.offersLinking else { return }
+            await runner.offer(link)
+            report.end(done)
         } catch let failure as CommandFailure {
             report.end(failure)
             throw ExitCode(failure.status.rawValue)

@@ -49,29 +49,33 @@ struct ShowQRRunner: Sendable {
             report: report,
             page: page,
             display: try CodeDisplay(report, page, imagePath: flags.qrOutput, printsText: flags.printUrl),
-            phones: try Self.phones(flags, store),
+            phones: try Self.phones(flags, store, for: ceremony.ctapRequest.command),
             linking: flags.link ? LinkOfferPolicy() : nil
         )
     }
 
     /// Returns the linked phones to contact; `nil` if there are none.
-    private static func phones(_ flags: ShowQRCommand, _ store: LinkStore?) throws(CommandFailure) -> LinkedPhones? {
+    private static func phones(
+        _ flags: ShowQRCommand,
+        _ store: LinkStore?,
+        for command: CTAPCommand
+    ) throws(CommandFailure) -> LinkedPhones? {
         guard let store, !flags.link, !flags.noPhones else { return nil }
         guard let name = flags.phone else {
             // Links that can't be read must not prevent a sign-in with a code.
-            return (try? store.links()).flatMap { LinkedPhones(store, LinkedPhones.lastUsed($0)) }
+            return (try? store.links()).flatMap { LinkedPhones(store, LinkedPhones.lastUsed($0, for: command)) }
         }
         let links = try store.links(to: name)
         guard !links.isEmpty else { throw CommandFailure(unknownPhone: name) }
         return LinkedPhones(store, links)
     }
 
-    /// Performs the ceremony and returns the response for the website as JSON.
+    /// Performs the ceremony and returns the response for the website as JSON, and the link that the phone offers.
     ///
     /// - Throws: ``CommandFailure``.
-    func response() async throws -> [UInt8] {
+    func response() async throws -> (json: [UInt8], link: OfferedLink?) {
         reportRequest()
-        let (response, link) = try await run.perform(
+        return try await run.perform(
             ceremony.ctapRequest,
             for: { [ceremony] phone throws(MissingAbility) in try ceremony.ctapRequest(for: phone) },
             answer: { [ceremony] result in
@@ -82,9 +86,10 @@ struct ShowQRRunner: Sendable {
                 return (response, result.offeredLink)
             }
         )
-        await offer(link)
-        return response
     }
+
+    /// True if the user wants to link the phone.
+    var offersLinking: Bool { linkQuestion != nil }
 
     /// Runs `body`, which prints the response, and waits until the tunnels are closed in order.
     func close(after body: @escaping @Sendable () throws(CommandFailure) -> Void) async throws {
@@ -92,16 +97,20 @@ struct ShowQRRunner: Sendable {
     }
 
     /// Asks the user about a link and stores it; a failure does not affect the response.
-    private func offer(_ link: StoredLink?) async {
+    ///
+    /// The response has been handed out already, because the user must know whether the website has accepted it.
+    func offer(_ offered: OfferedLink?) async {
         guard let linkQuestion, let store else { return }
-        guard let link else {
+        guard var offered else {
             let reason = "the phone has offered no link, or has not signed in with a passkey that the request names"
             return report.notify(ProgressState("not-linked", "not linked: \(reason)"))
         }
-        guard await linkQuestion.isConfirmed(link.name, report) else {
-            return report.notify(ProgressState("not-linked", "not linked: there was no answer yes"))
-        }
         do throws(CommandFailure) {
+            offered.link.name = try store.freeName(for: offered.link)
+            guard await linkQuestion.isConfirmed(offered, report) else {
+                return report.notify(ProgressState("not-linked", "not linked: there was no answer yes"))
+            }
+            let link = offered.link
             try store.save(link)
             let text = "linked with \(link.name.quoted); it needs no code next time"
             report.enter(ProgressState("linked", text, details: [("phone", link.name.description), ("id", link.id)]))

@@ -77,7 +77,7 @@ struct DemoDevices: Sendable {
             }
         }
         guard let result, result.response.status == .success else { throw Self.rejected }
-        return (try ceremony.responseJSON(body: result.response.body, phone: result.info), result.offeredLink)
+        return (try ceremony.responseJSON(body: result.response.body, phone: result.info), result.offeredLink?.link)
     }
 
     /// Runs one ceremony without a code: the relay wakes the phone, and its user taps on the notification.

@@ -61,6 +61,14 @@ public enum StandardOutput {
         guard flags >= 0, flags & O_ACCMODE != O_RDONLY else { throw .outputNotWritten }
     }
 
+    /// Ends the output for its readers; later output is discarded.
+    package static func finish() {
+        let null = open("/dev/null", O_WRONLY | O_CLOEXEC)
+        guard null >= 0 else { return }
+        dup2(null, STDOUT_FILENO)
+        close(null)
+    }
+
     private static func write(_ bytes: [UInt8]) throws(CommandFailure) {
         guard writeAll(bytes, to: STDOUT_FILENO) else { throw .outputNotWritten }
     }

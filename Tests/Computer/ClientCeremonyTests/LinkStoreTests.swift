@@ -4,6 +4,7 @@ import Crypto
 import Foundation
 import Glibc
 import HybridCBOR
+import HybridCTAP
 import HybridCaBLE
 import HybridCommandSupport
 import HybridPrimitives
@@ -171,7 +172,8 @@ struct LinkStoreTests {
             #expect(try test.store.links().map(\.id) == [other.id, newer.id, older.id])
             #expect(try test.store.links(to: "Pixel").map(\.id) == [newer.id, older.id])
             #expect(try test.store.links(to: older.id).map(\.id) == [older.id])
-            #expect(LinkedPhones.lastUsed(try test.store.links()).map(\.id) == [other.id])
+            #expect(LinkedPhones.lastUsed(try test.store.links(), for: .getAssertion).map(\.id) == [other.id])
+            #expect(LinkedPhones.lastUsed(try test.store.links(), for: .makeCredential).isEmpty)
             #expect(try test.store.update(older) { $0.name = PhoneName("Renamed") })
             #expect(try test.store.links(to: "Renamed").map(\.id) == [older.id])
             #expect(try test.store.remove(older))
@@ -213,6 +215,24 @@ struct LinkStoreTests {
             #expect(try !test.store.update(old) { $0.name = PhoneName("changed") })
             #expect(try !test.store.remove(old))
             #expect(try test.store.links().map(\.name.description) == ["new"])
+        }
+    }
+
+    @Test("A name that another phone has gets a number, in any case of its letters; a phone keeps its own name")
+    func freeNames() async throws {
+        try await TestFolder.with { folder in
+            let test = TestStore(in: folder)
+            let link = try TestStore.link()
+            #expect(try test.store.freeName(for: link) == link.name)
+            try test.store.save(link)
+            #expect(try test.store.freeName(for: link) == link.name)
+            let second = try TestStore.link("pixel 8")
+            #expect(try test.store.freeName(for: second).description == "pixel 8 (2)")
+            try test.store.save(try TestStore.link("Pixel 8 (2)"))
+            #expect(try test.store.freeName(for: second).description == "pixel 8 (3)")
+            let long = String(repeating: "x", count: 64)
+            try test.store.save(try TestStore.link(long))
+            #expect(try test.store.freeName(for: TestStore.link(long)).description.hasSuffix(" (2)"))
         }
     }
 }

@@ -33,11 +33,11 @@ private struct LinkedUser {
     }
 
     /// Runs `show-qr --json` and returns the events.
-    func showQR(_ options: String...) async throws -> (status: Int32, events: [JSONValue]) {
-        let request = try folder.write(
-            #"{"publicKey": {"rpId": "example.com", "challenge": "AAAAAAAAAAAAAAAAAAAAAA"}}"#,
-            to: "request.json"
-        )
+    func showQR(
+        _ options: String...,
+        publicKey: String = #"{"rpId": "example.com", "challenge": "AAAAAAAAAAAAAAAAAAAAAA"}"#
+    ) async throws -> (status: Int32, events: [JSONValue]) {
+        let request = try folder.write(#"{"publicKey": \#(publicKey)}"#, to: "request.json")
         let website = ["--request", request, "--origin", "https://example.com"]
         let ending = try await run(["show-qr", "--json"] + website + options)
         let events = try ending.errors.split(separator: "\n").map {
@@ -119,6 +119,22 @@ struct PhonesCommandTests {
                 #expect(status == 69 && !events.contains { $0["state"] == "link-failed" }, "\(events)")
             }
             #expect(try user.test.store.links().count == 1)
+        }
+    }
+
+    @Test("For a new passkey, no linked phone is contacted unless one is named")
+    func creation() async throws {
+        try await TestFolder.with { folder in
+            let user = LinkedUser(in: folder)
+            try user.test.store.save(try TestStore.link())
+            let creation = """
+                {"rp": {"id": "example.com", "name": "x"}, "user": {"id": "AQ", "name": "ada", "displayName": "Ada"}, \
+                "challenge": "AAAAAAAAAAAAAAAAAAAAAA", "pubKeyCredParams": [{"type": "public-key", "alg": -7}]}
+                """
+            let (status, events) = try await user.showQR(publicKey: creation)
+            #expect(status == 69 && !events.contains { $0["state"] == "link-failed" }, "\(events)")
+            let named = try await user.showQR("--phone", "Pixel 8", publicKey: creation)
+            #expect(named.events.contains { $0["state"] == "link-failed" }, "\(named.events)")
         }
     }
 

@@ -89,6 +89,10 @@ struct CeremonyRequestTests {
         ] {
             #expect(CeremonyRequest(parsing: bytes) == nil)
         }
+        let named = CeremonyRequest(request.command, purpose: "", seconds: 1, phone: "Pixel 8")
+        #expect(CeremonyRequest(parsing: Array(named.encoded.dropFirst(4))) == named)
+        let long = CeremonyRequest(request.command, purpose: "", seconds: 1, phone: String(repeating: "x", count: 256))
+        #expect(CeremonyRequest(parsing: Array(long.encoded.dropFirst(4))) == nil)
         for seconds in [0, 3601] {
             let other = CeremonyRequest(request.command, purpose: "", seconds: seconds)
             #expect(CeremonyRequest(parsing: Array(other.encoded.dropFirst(4))) == nil)

@@ -84,10 +84,12 @@ struct PAMEnrolmentTests {
         let enrolment = try #require(make())
         #expect(enrolment.request.relyingParty.id.text == "pam://desk")
         #expect(enrolment.request.userVerification && enrolment.request.user.name == "ada")
-        let (credential, line) = try #require(enrolment.enrolment(in: try answer()))
+        let (credential, line, fingerprint) = try #require(enrolment.enrolment(in: try answer()))
         #expect(credential.bytes == [0xFB, 0xFF])
         let point = Data(key.publicKey.rawRepresentation).base64EncodedString()
         #expect(line == "ada:+/8=,\(point),es256,+presence+verification")
+        let hash = Data(SHA256.hash(data: key.publicKey.x963Representation)).base64EncodedString()
+        #expect(fingerprint + "=" == "SHA256:" + hash)
     }
 
     @Test("Other answers, and answers without verification of the user, are refused")

@@ -153,6 +153,18 @@ struct LinkingRequest {
         )
     }
 
+    /// Returns an assertion by a credential whose signature covers a hash of 32 such bytes.
+    func response(
+        _ id: CredentialID,
+        signedBy key: P256.Signing.PrivateKey,
+        hash: UInt8 = 7
+    ) throws -> CTAPResponse {
+        var assertion = try GetAssertionResponse(parsing: response(id).body)
+        let signed = assertion.authenticatorData.encoded + [UInt8](repeating: hash, count: 32)
+        assertion.signature = Array(try key.signature(for: signed).derRepresentation)
+        return .success(assertion.encoded)
+    }
+
     /// Returns an assertion by a credential; `nil` omits its ID.
     func response(_ id: CredentialID?, for site: RelyingPartyID? = nil) -> CTAPResponse {
         let data = AuthenticatorData(

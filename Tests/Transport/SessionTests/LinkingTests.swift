@@ -118,29 +118,55 @@ struct LinkOfferTests {
         #expect(await ready.awaitLink(.milliseconds(1)) == nil)
     }
 
-    @Test("A link is offered only after an assertion by a known credential for this website")
-    func knownCredential() throws {
+    @Test("Without a known key, only the website can verify an assertion by a credential of the request")
+    func unverified() throws {
         let terms = LinkOfferPolicy()
         let request = try sample.request(allowing: [sample.known])
-        #expect(terms.permits(sample.response(sample.known), to: request))
-        #expect(terms.permits(sample.response(nil), to: request))
-        #expect(!terms.permits(sample.response(sample.other), to: request))
-        #expect(!terms.permits(.failure(.operationDenied), to: request))
-        #expect(!terms.permits(.success([0xA0]), to: request))
+        #expect(terms.evidence(in: sample.response(sample.known), to: request) == .unverified)
+        #expect(terms.evidence(in: sample.response(nil), to: request) == .unverified)
+        #expect(terms.evidence(in: sample.response(sample.other), to: request) == nil)
+        #expect(terms.evidence(in: .failure(.operationDenied), to: request) == nil)
+        #expect(terms.evidence(in: .success([0xA0]), to: request) == nil)
         let site = try #require(RelyingPartyID("example.com"))
-        #expect(!terms.permits(sample.response(sample.known, for: site), to: request))
+        #expect(terms.evidence(in: sample.response(sample.known, for: site), to: request) == nil)
         let two = try sample.request(allowing: [sample.known, sample.other])
-        #expect(terms.permits(sample.response(sample.other), to: two) && !terms.permits(sample.response(nil), to: two))
+        #expect(terms.evidence(in: sample.response(sample.other), to: two) == .unverified)
+        #expect(terms.evidence(in: sample.response(nil), to: two) == nil)
+        let any = try sample.request(allowing: [])
+        #expect(terms.evidence(in: sample.response(sample.known), to: any) == nil)
     }
 
-    @Test("Without an allow list, the credential must be remembered")
-    func rememberedCredential() throws {
+    @Test("A known key must verify the signature, which covers this request")
+    func verified() throws {
+        let key = P256.Signing.PrivateKey()
+        let terms = LinkOfferPolicy { [sample] id, site in
+            id == sample.known && site == sample.site ? COSEKey(key.publicKey) : nil
+        }
         let request = try sample.request(allowing: [])
-        #expect(!LinkOfferPolicy().permits(sample.response(sample.known), to: request))
-        let terms = LinkOfferPolicy { [sample] in $0 == sample.known }
-        #expect(terms.permits(sample.response(sample.known), to: request))
-        #expect(!terms.permits(sample.response(sample.other), to: request))
-        #expect(!terms.permits(sample.response(nil), to: request))
+        #expect(terms.evidence(in: try sample.response(sample.known, signedBy: key), to: request) == .verified)
+        let invented = sample.response(sample.known)
+        #expect(terms.evidence(in: invented, to: request) == nil)
+        #expect(terms.evidence(in: invented, to: try sample.request(allowing: [sample.known])) == nil)
+        let stranger = try sample.response(sample.known, signedBy: P256.Signing.PrivateKey())
+        #expect(terms.evidence(in: stranger, to: request) == nil)
+        #expect(terms.evidence(in: try sample.response(sample.other, signedBy: key), to: request) == nil)
+        let other = try sample.response(sample.known, signedBy: key, hash: 8)
+        #expect(terms.evidence(in: other, to: request) == nil)
+    }
+
+    @Test("A registration is no evidence, even for the same website")
+    func registration() throws {
+        let handle = try #require(UserHandle(bytes: [1]))
+        let creation = MakeCredentialRequest(
+            clientDataHash: try #require(ClientDataHash(bytes: [UInt8](repeating: 7, count: 32))),
+            relyingParty: RelyingPartyEntity(id: sample.site, name: "example"),
+            user: UserEntity(id: handle, name: "ada", displayName: "Ada"),
+            algorithms: [.es256],
+            residentKey: true,
+            userVerification: true
+        )
+        let terms = LinkOfferPolicy()
+        #expect(terms.evidence(in: sample.response(sample.known), to: .makeCredential(creation)) == nil)
     }
 
     @Test("The name of a phone is made safe, and is never empty")

@@ -7,7 +7,8 @@ internal import HybridThreads
 
 /// The question whether to link a phone, which the user answers with a line.
 ///
-/// Programs see it as the notice `link-offer`. The end of the input counts as no.
+/// Programs see it as the notice `link-offer`. The end of the input counts as no. On a terminal, input from before the
+/// question is discarded, because it was typed for something else.
 package struct LinkQuestion: Sendable {
     private static let maximumLength = 16
 
@@ -31,22 +32,27 @@ package struct LinkQuestion: Sendable {
     }
 
     /// Asks the user; returns true for `yes` or `y`.
-    package func isConfirmed(_ name: PhoneName, _ report: ProgressReport) async -> Bool {
+    package func isConfirmed(_ offer: OfferedLink, _ report: ProgressReport) async -> Bool {
+        let descriptor = openInput()
+        guard descriptor >= 0 else { return false }
+        // This fails for files and pipes, whose content is the user's answer to this very question.
+        tcflush(descriptor, TCIFLUSH)
+        let name = offer.link.name
+        let isVerified = offer.evidence == .verified
+        let condition = isVerified ? "" : "; only if the website accepted this sign-in"
         report.notify(
             ProgressState(
                 "link-offer",
-                "link \(name.quoted) with this computer, so that it needs no code next time? (yes or no)",
-                details: [("phone", name.description)]
+                "link \(name.quoted) with this computer, so that it needs no code next time\(condition)? (yes or no)",
+                details: [("phone", name.description), ("evidence", isVerified ? "verified" : "website")]
             )
         )
-        let answer = await DedicatedThread.run { line() }
+        let answer = await DedicatedThread.run { line(from: descriptor) }
         return ["yes", "y"].contains(answer?.lowercased())
     }
 
-    /// Reads one line; returns `nil` at the end of the input, after the time limit, or if the line is too long.
-    private func line() -> String? {
-        let descriptor = openInput()
-        guard descriptor >= 0 else { return nil }
+    /// Reads one line and closes the input; returns `nil` at the end of the input, after the time limit, or if the line is too long.
+    private func line(from descriptor: CInt) -> String? {
         defer { close(descriptor) }
         let end = ContinuousClock.now + timeout
         var bytes: [UInt8] = []

@@ -17,6 +17,8 @@ package struct LinkStore: Sendable {
     package static let maximumCount = 32
     private static let maximumFileSize = 16 * 1024
     private static let suffix = ".cbor"
+    /// Maximum number of characters of a name before a number.
+    private static let maximumNumberedName = 32
 
     private let path: String
     private let warn: @Sendable (String) -> Void
@@ -72,6 +74,19 @@ package struct LinkStore: Sendable {
     package func links(to text: String) throws(CommandFailure) -> [StoredLink] {
         let name = PhoneName(text)
         return try links().filter { $0.name == name || $0.id == text }
+    }
+
+    /// Returns a name for a link that no other phone has: the phone's own, or the same with a number.
+    ///
+    /// A phone chooses its name, so it could take that of another one, and would be contacted in its place.
+    package func freeName(for link: StoredLink) throws(CommandFailure) -> PhoneName {
+        let taken = Set(try links().filter { $0.id != link.id }.map { $0.name.description.lowercased() })
+        var (name, number) = (link.name, 1)
+        while taken.contains(name.description.lowercased()) {
+            number += 1
+            name = PhoneName("\(link.name.description.prefix(Self.maximumNumberedName)) (\(number))")
+        }
+        return name
     }
 
     /// Stores a link, in place of an older one of the same phone.
@@ -162,5 +177,16 @@ extension StoredLink {
     /// The ID of the phone: 16 hexadecimal digits of the hash of its public key.
     package var id: String {
         Hex.encode(Array(SHA256.hash(data: authenticatorKey.x963Representation).prefix(8)))
+    }
+}
+
+extension CommandFailure {
+    /// Creates the failure for a phone that is not linked.
+    package init(unknownPhone text: String) {
+        self.init(
+            "no linked phone has the name or ID \(PhoneName(text).quoted); see hybrid-client phones list",
+            code: "unknown-phone",
+            status: .noInput
+        )
     }
 }

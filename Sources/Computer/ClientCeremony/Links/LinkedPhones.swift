@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HybridCTAP
+package import HybridCTAP
 internal import HybridCommandSupport
 internal import HybridNetwork
 internal import HybridPrimitives
@@ -45,9 +45,15 @@ package struct LinkedPhones: Sendable {
 
     /// Returns the links that are contacted if the user names none: those with the name of the last used one.
     ///
-    /// - Parameter links: All links, the last used first.
-    package static func lastUsed(_ links: [StoredLink]) -> [StoredLink] {
-        links.filter { $0.name == links.first?.name }
+    /// There are none for a creation. Whoever has linked a phone without the user's knowledge would otherwise receive
+    /// the new key, and the user would trust it.
+    ///
+    /// - Parameters:
+    ///   - links: All links, the last used first.
+    ///   - command: The command for the phone.
+    package static func lastUsed(_ links: [StoredLink], for command: CTAPCommand) -> [StoredLink] {
+        guard command == .getAssertion else { return [] }
+        return links.filter { $0.name == links.first?.name }
     }
 
     private enum Ending: Sendable {

@@ -6,8 +6,8 @@ internal import HybridPrimitives
 
 /// A request to the process that performs a ceremony.
 ///
-/// The encoding is 4 bytes length, big-endian ‖ CBOR map {1: CTAP request, 2: purpose, 3: time limit in seconds}. While
-/// the ceremony runs, a byte ``showCode`` may follow: the user wants a code instead of waiting for a linked phone.
+/// The encoding is 4 bytes length, big-endian ‖ CBOR map {1: CTAP request, 2: purpose, 3: time limit in seconds, 4: name
+/// of a linked phone, if the user has named one}. While the ceremony runs, a byte ``showCode`` may follow: the user wants a code instead of waiting for a linked phone.
 package struct CeremonyRequest: Equatable, Sendable {
     /// Maximum length of the map in bytes.
     package static let maximumLength = 16 * 1024
@@ -16,6 +16,8 @@ package struct CeremonyRequest: Equatable, Sendable {
     /// The byte that asks for a code.
     package static let showCode = UInt8(ascii: "c")
     private static let maximumPurpose = 4096
+    /// Maximum length of the name of a phone in bytes.
+    package static let maximumPhone = 255
     private static let permittedSeconds = 1...3600
 
     /// The command for the phone.
@@ -40,6 +42,8 @@ package struct CeremonyRequest: Equatable, Sendable {
     package let purpose: String
     /// The time limit in seconds for finding a phone, and again for its user.
     package let seconds: Int
+    /// The name or ID of the linked phone that the user has named; `nil` if none is named.
+    package let phone: String?
 
     /// Creates a request.
     ///
@@ -47,17 +51,19 @@ package struct CeremonyRequest: Equatable, Sendable {
     ///   - command: The command.
     ///   - purpose: The purpose on one line, for the user.
     ///   - seconds: The time limit in seconds, 1 to 3,600.
-    package init(_ command: Command, purpose: String, seconds: Int) {
+    ///   - phone: The name or ID of the linked phone that the user has named, at most 255 bytes.
+    package init(_ command: Command, purpose: String, seconds: Int, phone: String? = nil) {
         self.command = command
         self.purpose = purpose
         self.seconds = seconds
+        self.phone = phone
     }
 
     /// The encoding.
     package var encoded: [UInt8] {
-        let map = CBOREncoder.encode(
-            [1: .bytes(command.ctapRequest.encoded), 2: .text(purpose), 3: .integer(seconds)] as CBORMap
-        )
+        var members: CBORMap = [1: .bytes(command.ctapRequest.encoded), 2: .text(purpose), 3: .integer(seconds)]
+        members[4] = phone.map { .text($0) }
+        let map = CBOREncoder.encode(members)
         return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: map.count >> $0) } + map
     }
 
@@ -70,16 +76,18 @@ package struct CeremonyRequest: Equatable, Sendable {
 
     /// Creates a request from its map, which must span the entire input; `nil` if the map is malformed.
     package init?(parsing bytes: [UInt8]) {
-        guard let map = try? CBORDecoder.decode(bytes, mode: .strict).map, map.entries.count == 3,
+        guard let map = try? CBORDecoder.decode(bytes, mode: .strict).map, map.entries.count == (map[4] == nil ? 3 : 4),
             let encoded = map[1]?.bytes,
             let command = try? CTAPRequest(parsing: encoded, accepting: Set(RelyingPartyID.Kind.allCases)),
             let purpose = map[2]?.text,
             purpose.utf8.count <= Self.maximumPurpose, let seconds = map[3]?.integer,
             Self.permittedSeconds.contains(seconds)
         else { return nil }
+        let phone = map[4]?.text
+        guard map[4] == nil || phone.map({ $0.utf8.count <= Self.maximumPhone }) == true else { return nil }
         switch command {
-        case .makeCredential(let request): self.init(.create(request), purpose: purpose, seconds: seconds)
-        case .getAssertion(let request): self.init(.sign(request), purpose: purpose, seconds: seconds)
+        case .makeCredential(let request): self.init(.create(request), purpose: purpose, seconds: seconds, phone: phone)
+        case .getAssertion(let request): self.init(.sign(request), purpose: purpose, seconds: seconds, phone: phone)
         case .getInfo, .selection: return nil
         }
     }

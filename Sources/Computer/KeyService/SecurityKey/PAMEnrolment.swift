@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Crypto
 package import HybridCTAP
 internal import HybridPrimitives
 
@@ -54,13 +55,13 @@ package struct PAMEnrolment: Sendable {
         SecurityKeyRequestDescription(request.relyingParty.id, isRegistration: true)
     }
 
-    /// Returns the new credential and its line in the mapping file of pam_u2f, without a line end.
+    /// Returns the new credential, its line in the mapping file of pam_u2f without a line end, and the key's fingerprint.
     ///
     /// The line requires that the phone verifies its user (pamu2fcfg(1), `+presence+verification`).
     ///
     /// - Parameter bytes: The CTAP response with its status byte.
     /// - Returns: `nil` if the answer is not a new passkey with an ES256 key for this request.
-    package func enrolment(in bytes: [UInt8]) -> (credential: CredentialID, line: String)? {
+    package func enrolment(in bytes: [UInt8]) -> (credential: CredentialID, line: String, fingerprint: String)? {
         guard let response = try? CTAPResponse(parsing: bytes), response.status == .success,
             let data = (try? MakeCredentialResponse(parsing: response.body))?.authenticatorData,
             data.relyingPartyIDHash == request.relyingParty.id.hash,
@@ -70,6 +71,8 @@ package struct PAMEnrolment: Sendable {
         func base64(_ bytes: some Collection<UInt8>) -> String { String(decoding: Base64.encode(bytes), as: UTF8.self) }
         // The point without the byte that states its form: x ‖ y, 64 bytes.
         let fields = [base64(credential.id.bytes), base64(point.dropFirst()), "es256", "+presence+verification"]
-        return (credential.id, "\(user):\(fields.joined(separator: ","))")
+        let hash = String(decoding: Base64.encode(Array(SHA256.hash(data: point))), as: UTF8.self)
+        let fingerprint = "SHA256:" + hash.prefix { $0 != "=" }
+        return (credential.id, "\(user):\(fields.joined(separator: ","))", fingerprint)
     }
 }

@@ -141,16 +141,18 @@ public struct ClientSession: Sendable {
         events(.waitingForUser)
         let (response, early) = try await phone.exchange(request, timeouts.untilAnswered)
         events(.answered)
-        var link: StoredLink?
-        if let linking, phone.verifier != nil, linking.permits(response, to: request) {
+        var offered: OfferedLink?
+        if let linking, phone.verifier != nil, let evidence = linking.evidence(in: response, to: request) {
             if early == nil { events(.waitingForLink) }
-            if let early { link = early } else { link = await phone.awaitLink(linking.updateTimeout) }
+            var link = early
+            if link == nil { link = await phone.awaitLink(linking.updateTimeout) }
+            offered = link.map { OfferedLink(link: $0, evidence: evidence) }
         }
         let result = ClientResult(
             response: response,
             info: phone.info,
             encodedInfo: phone.encodedInfo,
-            offeredLink: link
+            offeredLink: offered
         )
         return .success(result)
     }
@@ -164,8 +166,8 @@ public struct ClientResult: Sendable {
     public let info: AuthenticatorInfo
     /// The CBOR of ``info``.
     public let encodedInfo: [UInt8]
-    /// The link that the phone offers, if it has proved a known credential; the user must confirm it.
-    public let offeredLink: StoredLink?
+    /// The link that the phone offers; the user must confirm it.
+    public let offeredLink: OfferedLink?
 }
 
 /// Limits for the waits of a client.

@@ -7,39 +7,64 @@ internal import HybridPrimitives
 
 /// The terms on which a client accepts the offer of a link from the phone that scans its code.
 ///
-/// A phone is offered to the user only if it can use a passkey that is known on this computer. Otherwise, the phone of an
-/// unauthenticated peer that answers a visible code could become permanent.
+/// Any device that scans a visible code knows the request, and can answer it with an invented signature. So a link is
+/// offered only after a sign-in that this computer or the website has verified, see ``LinkEvidence``.
 public struct LinkOfferPolicy: Sendable {
     /// Time to wait for the phone's update after its response.
     public let updateTimeout: Duration
-    /// Returns true if a credential outside the allow list is known on this computer.
-    let isRemembered: @Sendable (CredentialID) -> Bool
+    /// Returns the public key of a credential, if this computer already knew it before the ceremony.
+    let knownKey: @Sendable (CredentialID, RelyingPartyID) -> COSEKey?
 
     /// Creates the terms.
     ///
     /// - Parameters:
     ///   - updateTimeout: Time to wait for the phone's update after its response: 10 seconds in a command, 3 minutes in
     ///     a service.
-    ///   - isRemembered: Returns true if a credential outside the allow list is known on this computer.
+    ///   - knownKey: Returns the public key of a credential, if this computer already knew it before the ceremony.
     public init(
         updateTimeout: Duration = .seconds(10),
-        isRemembered: @escaping @Sendable (CredentialID) -> Bool = { _ in false }
+        knownKey: @escaping @Sendable (CredentialID, RelyingPartyID) -> COSEKey? = { _, _ in nil }
     ) {
         self.updateTimeout = updateTimeout
-        self.isRemembered = isRemembered
+        self.knownKey = knownKey
     }
 
-    /// Returns true if a response is an assertion for the request's relying party by a known credential.
-    func permits(_ response: CTAPResponse, to request: CTAPRequest) -> Bool {
+    /// Returns the evidence in a response; `nil` if no link may be offered after it.
+    ///
+    /// A registration is no evidence, because its key is new. A signature that a known key does not verify excludes a
+    /// link.
+    func evidence(in response: CTAPResponse, to request: CTAPRequest) -> LinkEvidence? {
         guard case .getAssertion(let request) = request, response.status == .success,
             let assertion = try? GetAssertionResponse(parsing: response.body),
             assertion.authenticatorData.relyingPartyIDHash == request.relyingPartyID.hash
-        else { return false }
+        else { return nil }
         let allowed = request.allowList.map(\.id)
         // A phone may omit the ID if the allow list has exactly one entry.
-        guard let id = assertion.credential?.id ?? (allowed.count == 1 ? allowed[0] : nil) else { return false }
-        return allowed.contains(id) || isRemembered(id)
+        guard let id = assertion.credential?.id ?? (allowed.count == 1 ? allowed[0] : nil) else { return nil }
+        guard let key = knownKey(id, request.relyingPartyID) else { return allowed.contains(id) ? .unverified : nil }
+        let signed = assertion.authenticatorData.encoded + request.clientDataHash.bytes
+        guard let key = key.p256,
+            let signature = try? P256.Signing.ECDSASignature(derRepresentation: assertion.signature),
+            key.isValidSignature(signature, for: signed)
+        else { return nil }
+        return .verified
     }
+}
+
+/// The reason to believe that the phone belongs to the user.
+public enum LinkEvidence: Hashable, Sendable {
+    /// This computer has verified the signature with a public key that it already knew.
+    case verified
+    /// Only the website can verify the signature, after it has received the response.
+    case unverified
+}
+
+/// A link that a phone offers, which the user must confirm.
+public struct OfferedLink: Sendable {
+    /// The link.
+    public var link: StoredLink
+    /// The reason to believe that the phone belongs to the user.
+    public let evidence: LinkEvidence
 }
 
 /// The verifier of updates, which exists only in a session whose QR code offered linking.
