@@ -272,7 +272,11 @@ let testTargets: [Target] = [
         ]
     ),
     tests("SessionTests", in: "Transport", ["HybridSession", "TestSupport", crypto]),
-    tests("AuthenticatorTests", in: "Phone", ["HybridAuthenticator", "SSHTestSupport", "TestSupport", crypto]),
+    tests(
+        "AuthenticatorTests",
+        in: "Phone",
+        ["HybridAuthenticator", "HybridCBOR", "SSHTestSupport", "TestSupport", crypto]
+    ),
     tests("TPMTests", in: "Phone", ["HybridTPM", "TestSupport"]),
     tests(
         "CredentialExchangeTests",

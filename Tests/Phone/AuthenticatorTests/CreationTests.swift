@@ -2,6 +2,7 @@
 
 import Crypto
 import HybridAuthenticator
+import HybridCBOR
 import HybridCTAP
 import Testing
 

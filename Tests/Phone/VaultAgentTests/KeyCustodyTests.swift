@@ -115,7 +115,7 @@ struct KeyCustodyTests {
         custody.miss()
         #expect(!custody.isEmpty)
         // Any program of the user can pass a key, for any vault.
-        for number in 10..<30 { try hold(&custody, VaultID(bytes: [UInt8](repeating: number, count: 16))) }
+        for number in UInt8(10)..<30 { try hold(&custody, VaultID(bytes: [UInt8](repeating: number, count: 16))) }
         #expect(custody.misses == 2)
         custody.miss()
         #expect(custody.isEmpty)
