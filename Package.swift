@@ -288,7 +288,7 @@ let testTargets: [Target] = [
     tests(
         "PhoneLinksTests",
         in: "Phone",
-        ["HybridPhoneLinks", "IntegrationTestSupport", "TestSupport", nio("NIOCore")]
+        ["HybridPhoneLinks", "IntegrationTestSupport", "TestSupport", crypto, nio("NIOCore")]
     ),
     tests("QRScanningTests", in: "Phone", ["HybridQRScanning", "HybridQRCode", "TestSupport"]),
     tests("PinentryTests", in: "Phone", ["HybridPinentry", "TestSupport"]),

@@ -3,6 +3,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import HybridCTAP
+internal import HybridCaBLE
 internal import HybridClientCeremony
 internal import HybridCommandSupport
 internal import HybridKeyService
@@ -123,16 +124,17 @@ struct CeremonyCommand: AsyncParsableCommand {
         _ report: ProgressReport,
         _ isCodeRequested: AwaitableState<Bool>
     ) throws(CommandFailure) -> LinkedPhones? {
+        let requester: Requester = request.isForGuest ? .guest : .program
         if let name = request.phone {
             let store = try LinkStore.ofUser { report.notify(ProgressState("link-skipped", $0)) }
             let links = try store.links(to: name)
             guard !links.isEmpty else { throw CommandFailure(unknownPhone: name) }
-            return LinkedPhones(store, links, isCodeRequested: isCodeRequested)
+            return LinkedPhones(store, links, for: requester, isCodeRequested: isCodeRequested)
         }
         let store = try? LinkStore.ofUser { report.notify(ProgressState("link-skipped", $0)) }
         guard let store, let links = try? store.links() else { return nil }
         let chosen = LinkedPhones.lastUsed(links, for: request.command.ctapRequest.command)
-        return LinkedPhones(store, chosen, isCodeRequested: isCodeRequested)
+        return LinkedPhones(store, chosen, for: requester, isCodeRequested: isCodeRequested)
     }
 
     private static func perform(

@@ -111,23 +111,32 @@ struct LinkedPhoneTests {
         let secret = LinkSecret(using: &random)
         let linkID = LinkID(using: &random)
         for hint in [RequestHint.getAssertion, .makeCredential] {
+            let claims = ContactClaims(
+                number: .random(in: .min ... .max, using: &random),
+                time: .random(in: .min ... .max, using: &random),
+                requester: hint == .getAssertion ? .guest : .program
+            )
             let request = ContactRequest(
                 linkID: linkID,
                 secret: secret,
                 hint: hint,
                 host: Self.host,
+                claims: claims,
                 using: &random
             )
             let payload = request.payload
-            #expect(payload.bytes.count <= 54)
+            #expect(payload.bytes.count <= 73)
             let read = try #require(ContactRequest(parsing: payload), "\(random)")
-            #expect(read.isAuthentic(secret: secret, host: Self.host), "\(random)")
-            #expect(!read.isAuthentic(secret: secret, host: "cable.ua5v.com"), "\(random)")
-            #expect(!read.isAuthentic(secret: LinkSecret(using: &random), host: Self.host), "\(random)")
+            #expect(read.provenClaims(secret: secret, host: Self.host) == claims, "\(random)")
+            #expect(read.provenClaims(secret: secret, host: "cable.ua5v.com") == nil, "\(random)")
+            let other = LinkSecret(using: &random)
+            #expect(read.provenClaims(secret: other, host: Self.host) == nil, "\(random)")
             // Only the ID of the link is not covered; it selects the secret.
             for flipped in Damage.bitFlips(of: payload.bytes) {
                 let forged = ClientPayload(bytes: flipped).flatMap { ContactRequest(parsing: $0) }
-                let isForged = forged.map { $0.linkID == linkID && $0.isAuthentic(secret: secret, host: Self.host) }
+                let isForged = forged.map {
+                    $0.linkID == linkID && $0.provenClaims(secret: secret, host: Self.host) != nil
+                }
                 #expect(isForged != true, "\(random)")
             }
             for cut in Damage.truncations(of: payload.bytes) {
@@ -138,17 +147,18 @@ struct LinkedPhoneTests {
                 secret: secret,
                 hint: hint,
                 host: Self.host,
-                provesSecret: false,
+                claims: nil,
                 using: &random
             )
-            #expect(!bare.isAuthentic(secret: secret, host: Self.host), "\(random)")
+            #expect(bare.provenClaims(secret: secret, host: Self.host) == nil, "\(random)")
             #expect(bare.payload != payload && bare.nonce != request.nonce, "\(random)")
-            let other: RequestHint = hint == .getAssertion ? .makeCredential : .getAssertion
+            let otherHint: RequestHint = hint == .getAssertion ? .makeCredential : .getAssertion
             var map = try #require(CBORDecoder.decode(payload.bytes, mode: .strict).map)
-            map[3] = .text(other.rawValue)
+            map[3] = .text(otherHint.rawValue)
             let renamed = try #require(ClientPayload(bytes: CBOREncoder.encode(map)))
             #expect(
-                ContactRequest(parsing: renamed)?.isAuthentic(secret: secret, host: Self.host) == false,
+                ContactRequest(parsing: renamed).map { $0.provenClaims(secret: secret, host: Self.host) == nil }
+                    == true,
                 "\(random)"
             )
         }
@@ -158,7 +168,7 @@ struct LinkedPhoneTests {
     func malformedRequests() throws {
         let members: CBORMap = [
             1: .bytes([UInt8](repeating: 1, count: 8)), 2: .bytes([UInt8](repeating: 2, count: 16)), 3: "ga",
-            4: .bytes([UInt8](repeating: 4, count: 16)),
+            4: .bytes([UInt8](repeating: 4, count: 34)),
         ]
         func request(_ map: CBORMap) -> ContactRequest? {
             ClientPayload(bytes: CBOREncoder.encode(map)).flatMap { ContactRequest(parsing: $0) }
@@ -281,7 +291,7 @@ struct LinkedPhoneTests {
         #expect(FramePadding.pad(ChannelMessage.update(nil).encoded).count == 512)
     }
 
-    @Test("A name of more than 255 bytes is malformed, and a proof is announced by `true` only")
+    @Test("A name of more than 255 bytes is malformed, and a proof is announced by its version only")
     func members() throws {
         var random = SeededGenerator()
         let phone = try P256.KeyAgreement.PrivateKey(random: &random)
@@ -291,11 +301,14 @@ struct LinkedPhoneTests {
         ]
         #expect(LinkingInformation(.map(map))?.announcesProof == false)
         for (value, expected) in [
-            (CBORValue.boolean(true), true), (.boolean(false), false), (1, false), (.null, false),
+            (CBORValue.integer(2), true), (.boolean(false), false), (1, false), (3, false), (.null, false),
         ] {
             map[1000] = value
             #expect(LinkingInformation(.map(map))?.announcesProof == expected)
         }
+        map[1000] = true
+        #expect(LinkingInformation(.map(map)) == nil, "the first version of the proof is no longer sent")
+        map[1000] = nil
         map[5] = .text(String(repeating: "é", count: 128))
         #expect(LinkingInformation(.map(map)) == nil)
     }

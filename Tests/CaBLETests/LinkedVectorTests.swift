@@ -68,14 +68,19 @@ struct LinkedVectorTests {
             #expect(request.payload == payload)
             let secret = try #require(LinkSecret(bytes: vector.hex("link_secret")))
             let proves = try vector.boolean("proves")
-            #expect(request.isAuthentic(secret: secret, host: try vector.text("host")) == proves)
+            let claims = ContactClaims(
+                number: UInt64(try vector.number("number")),
+                time: UInt64(try vector.number("time")),
+                requester: try #require(Requester(rawValue: UInt8(try vector.number("requester"))))
+            )
+            #expect(request.provenClaims(secret: secret, host: try vector.text("host")) == (proves ? claims : nil))
             var nonce = ScriptedGenerator(bytes: try vector.hex("nonce"))
             let ours = ContactRequest(
                 linkID: request.linkID,
                 secret: secret,
                 hint: request.hint,
                 host: try vector.text("host"),
-                provesSecret: proves,
+                claims: proves ? claims : nil,
                 using: &nonce
             )
             #expect(ours.payload == payload)

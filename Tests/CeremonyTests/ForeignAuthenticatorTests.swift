@@ -149,7 +149,6 @@ struct ForeignAuthenticatorTests {
         Failure("introduction with a key twice", 65, "first message can't be read"),
         Failure("introduction without getInfo", 65, "first message can't be read"),
         Failure("features that are no list", 65, "first message can't be read"),
-        Failure("link that is cut short", 65, "first message can't be read"),
         Failure("getInfo that is not CBOR", 65, "getInfo response"),
         Failure("getInfo without versions", 65, "getInfo response"),
         Failure("no CTAP", 65, "can't use its passkeys"),

@@ -181,7 +181,6 @@ ATTACKS = {
     "introduction with a key twice": introducing(b"\xa2\x01\x41\x00\x01\x41\x00"),
     "introduction without getInfo": introducing({3: ["ctap"]}),
     "features that are no list": introducing({1: INFO, 3: "ctap"}),
-    "link that is cut short": introducing({1: INFO, 2: {1: b"contact"}}),
     "getInfo that is not CBOR": introducing({1: b"\xff"}),
     "getInfo without versions": introducing({1: cbor.canonical({3: AAGUID})}),
     "no CTAP": introducing({3: ["dc"]}),

@@ -54,15 +54,16 @@ class Contact:
         }
 
 
-def payload(label, hint, host, proves):
+def payload(label, hint, host, proves, number=1, time=1_800_000_000, requester=0):
     link, secret, nonce = fixed(f"link {label}", 8), fixed(f"secret {label}", 32), fixed(f"nonce {label}", 16)
     members = {1: link, 2: nonce, 3: hint}
     if proves:
-        key = hkdf(secret, nonce, b"hybrid wake v1", 32)
-        members[4] = hmac.digest(key, hint.encode() + host.encode(), "sha256")[:16]
+        key = hkdf(secret, nonce, b"hybrid wake v2", 32)
+        claims = b"\2" + bytes([requester]) + number.to_bytes(8, "big") + time.to_bytes(8, "big")
+        members[4] = claims + hmac.digest(key, claims + hint.encode() + host.encode(), "sha256")[:16]
     return {
         "link_id": link.hex(), "link_secret": secret.hex(), "nonce": nonce.hex(), "hint": hint, "host": host,
-        "proves": proves, "payload": cbor.canonical(members).hex(),
+        "proves": proves, "number": number, "time": time, "requester": requester, "payload": cbor.canonical(members).hex(),
     }
 
 
@@ -111,7 +112,7 @@ def update(name, contact_id, announces):
     )
     link = {
         1: contact_id, 2: fixed("link", 8), 3: fixed("secret", 32), 4: point, 5: name, 6: fixed("signature", 32),
-    } | ({1000: True} if announces else {})
+    } | ({1000: 2} if announces else {})
     members = {} if name is None else {1: link}
     for zeros in range(512, -1, -1):
         plaintext = b"\2" + cbor.canonical({0: bytes(zeros)} | members)
@@ -143,8 +144,8 @@ def main():
             )
         ],
         "payloads": [
-            payload("a", "ga", mine.host, True), payload("b", "mc", mine.host, True),
-            payload("c", "ga", "cable.ua5v.com", True), payload("d", "mc", mine.host, False),
+            payload("a", "ga", mine.host, True), payload("b", "mc", mine.host, True, 2**63 - 1, 2**40, 1),
+            payload("c", "ga", "cable.ua5v.com", True, 258, 0), payload("d", "mc", mine.host, False),
         ],
         "messages": messages(mine),
         "updates": [

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Linked phones: stored links, contact IDs, the payload of a contact, and the phone's connection to the relay."""
-import contextlib, hashlib, hmac, json, os, secrets
-from dataclasses import asdict, dataclass, field
+import contextlib, hashlib, hmac, json, os, secrets, time
+from dataclasses import asdict, dataclass
 
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
@@ -53,16 +53,21 @@ def gone_statement(host, contact):
 # The payload of a contact.
 
 
-def proof(secret, nonce, hint, host):
-    key = HKDF(hashes.SHA256(), 32, nonce, b"hybrid wake v1").derive(secret)
-    return hmac.digest(key, hint.encode() + host.encode(), "sha256")[:16]
+def claims(number, at=None, guest=False):
+    """Returns the number, time and cause of a request, as its proof covers them."""
+    return b"\2" + bytes([guest]) + number.to_bytes(8, "big") + int(time.time() if at is None else at).to_bytes(8, "big")
 
 
-def payload(link_id, secret, nonce, hint, host):
-    """Returns the payload; without a secret, it lacks the proof."""
+def proof(secret, nonce, hint, host, claimed):
+    key = HKDF(hashes.SHA256(), 32, nonce, b"hybrid wake v2").derive(secret)
+    return claimed + hmac.digest(key, claimed + hint.encode() + host.encode(), "sha256")[:16]
+
+
+def payload(link_id, secret, nonce, hint, host, claimed=None):
+    """Returns the payload; without a secret, it lacks the proof. By default, its number is higher than all before."""
     fields = {1: link_id, 2: nonce, 3: hint}
     if secret is not None:
-        fields[4] = proof(secret, nonce, hint, host)
+        fields[4] = proof(secret, nonce, hint, host, claimed or claims(time.time_ns()))
     return cbor.canonical(fields)
 
 
@@ -114,19 +119,19 @@ class ClientLink(Stored):
         expected = hmac.digest(client_key.exchange(ec.ECDH(), phone_key), handshake_hash, "sha256")
         if not hmac.compare_digest(expected, fields[6]):
             raise LinkRefused("the signature does not verify")
-        return cls(fields[1], fields[2], fields[3], fields[4], fields[5], domain, fields.get(ANNOUNCES_PROOF) is True)
+        return cls(fields[1], fields[2], fields[3], fields[4], fields[5], domain, fields.get(ANNOUNCES_PROOF) == 2)
 
     @property
     def host(self):
         return keys.host(self.domain)
 
-    def payload(self, nonce, hint):
-        return payload(self.link_id, self.secret if self.proves else None, nonce, hint, self.host)
+    def payload(self, nonce, hint, claimed=None):
+        return payload(self.link_id, self.secret if self.proves else None, nonce, hint, self.host, claimed)
 
 
 @dataclass
 class PhoneLink(Stored):
-    """A phone's part of a link, and the nonces that it has seen."""
+    """A phone's part of a link, and the highest number that it has seen."""
 
     BYTES = ("link_id", "secret", "contact_seed", "identity_scalar")
 
@@ -135,7 +140,7 @@ class PhoneLink(Stored):
     contact_seed: bytes
     identity_scalar: bytes
     domain: int
-    nonces: list = field(default_factory=list)
+    number: int = 0
 
     @classmethod
     def new(cls, domain):
@@ -159,10 +164,10 @@ class PhoneLink(Stored):
         """Returns linking information for a session."""
         fields = channel.linking_map(contact_id(self.contact_key), self.link_id, self.secret, self.identity, name,
                                      client_key, handshake_hash)
-        return {**fields, ANNOUNCES_PROOF: True}
+        return {**fields, ANNOUNCES_PROOF: 2}
 
     def accepts(self, data):
-        """Returns nonce and hint of a payload, whose nonce is used up; None if the user must not be asked."""
+        """Returns nonce and hint of a payload, whose number is used up; None if the user must not be asked."""
         try:
             fields = cbor.read(data)
         except ValueError:
@@ -172,9 +177,13 @@ class PhoneLink(Stored):
         nonce, hint = fields.get(2), fields.get(3)
         if not isinstance(nonce, bytes) or len(nonce) != 16 or hint not in ("ga", "mc"):
             return None
-        if not hmac.compare_digest(proof(self.secret, nonce, hint, self.host), fields[4]) or nonce.hex() in self.nonces:
+        claimed = fields[4][:18]
+        number, at = int.from_bytes(claimed[2:10], "big"), int.from_bytes(claimed[10:], "big")
+        if not hmac.compare_digest(proof(self.secret, nonce, hint, self.host, claimed), fields[4]):
             return None
-        self.nonces = [*self.nonces, nonce.hex()][-1024:]
+        if number <= self.number or abs(at - time.time()) > 600:
+            return None
+        self.number = number
         return nonce, hint
 
 

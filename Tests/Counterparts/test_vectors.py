@@ -172,7 +172,8 @@ class Frames(unittest.TestCase):
     def test_payloads(self):
         for case in LINKED["payloads"]:
             secret = unhex(case["link_secret"]) if case["proves"] else None
-            data = linking.payload(unhex(case["link_id"]), secret, unhex(case["nonce"]), case["hint"], case["host"])
+            data = linking.payload(unhex(case["link_id"]), secret, unhex(case["nonce"]), case["hint"], case["host"],
+                                   linking.claims(case["number"], case["time"], case["requester"]))
             self.assertEqual(data.hex(), case["payload"])
 
     def test_wake_ups_are_accepted_once(self):
@@ -185,6 +186,8 @@ class Frames(unittest.TestCase):
         self.assertIsNone(link.accepts(data[:-1]))
         self.assertEqual(link.accepts(data), (nonce, "ga"))
         self.assertIsNone(link.accepts(data))
+        late = linking.claims(2**63, 1_700_000_000)
+        self.assertIsNone(link.accepts(linking.payload(link.link_id, link.secret, nonce, "ga", link.host, late)))
 
     def test_links(self):
         client, link, session = noise.new_key(), linking.PhoneLink.new(266), bytes(32)

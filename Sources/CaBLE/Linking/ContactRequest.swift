@@ -40,8 +40,8 @@ public struct ClientPayload: Hashable, Sendable, SecretMaterial {
 /// A client's request to a linked phone, which is the content of a ``ClientPayload``.
 ///
 /// Keys 1 to 3 are the ID of the link, a nonce and the type of the request (CTAP 2.2 §11.5.1). Key 4 is an extension of
-/// this project: a proof that the sender holds the link's secret. Without it, a relay could repeat the ID of a link with
-/// fresh nonces, until the phone mutes the link.
+/// this project: ``ContactClaims`` with a proof that the sender holds the link's secret. Without it, a relay could repeat
+/// the ID of a link with fresh nonces, or deliver a request weeks later, until the phone mutes the link.
 public struct ContactRequest: Sendable, SecretMaterial {
     /// Key 1: ID of the link, 8 bytes.
     public let linkID: LinkID
@@ -49,10 +49,10 @@ public struct ContactRequest: Sendable, SecretMaterial {
     public let nonce: ContactNonce
     /// Key 3: type of the request.
     public let hint: RequestHint
-    /// Key 4: the first 16 bytes of an HMAC-SHA256; `nil` if absent.
+    /// Key 4: the claims in 18 bytes, and the first 16 bytes of an HMAC-SHA256; `nil` if absent.
     private let proof: [UInt8]?
 
-    private static let proofLength = 16
+    private static let codeLength = 16
 
     /// Creates a request with a fresh nonce.
     ///
@@ -61,20 +61,21 @@ public struct ContactRequest: Sendable, SecretMaterial {
     ///   - secret: Secret of the link.
     ///   - hint: Type of the request.
     ///   - host: Host name of the link's tunnel domain, in lower case.
-    ///   - provesSecret: False to omit the proof, for phones that did not announce that they verify it.
+    ///   - claims: The claims to prove; `nil` for phones that did not announce that they verify them.
     ///   - generator: A cryptographically secure generator.
     public init(
         linkID: LinkID,
         secret: LinkSecret,
         hint: RequestHint,
         host: String,
-        provesSecret: Bool = true,
+        claims: ContactClaims?,
         using generator: inout some RandomNumberGenerator
     ) {
         self.linkID = linkID
         self.hint = hint
-        nonce = ContactNonce(using: &generator)
-        proof = provesSecret ? Self.proof(secret, nonce, hint, host) : nil
+        let nonce = ContactNonce(using: &generator)
+        self.nonce = nonce
+        proof = claims.map { $0.bytes + Self.code($0.bytes, secret, nonce, hint, host) }
     }
 
     /// Creates a request from canonical CBOR; `nil` if a member is missing, or has the wrong type or length.
@@ -88,29 +89,35 @@ public struct ContactRequest: Sendable, SecretMaterial {
             let hint = map[3]?.text.flatMap({ RequestHint(rawValue: $0) })
         else { return nil }
         let proof = map[4]?.bytes
-        guard map[4] == nil || proof?.count == Self.proofLength else { return nil }
+        guard map[4] == nil || proof?.count == ContactClaims.length + Self.codeLength else { return nil }
         (self.linkID, self.nonce, self.hint, self.proof) = (linkID, nonce, hint, proof)
     }
 
-    /// The canonical CBOR, 35 to 54 bytes.
+    /// The canonical CBOR, 35 to 73 bytes.
     public var payload: ClientPayload {
         var map: CBORMap = [1: .bytes(linkID.bytes), 2: .bytes(nonce.bytes), 3: .text(hint.rawValue)]
         if let proof { map[4] = .bytes(proof) }
         return ClientPayload(checked: CBOREncoder.encode(map))
     }
 
-    /// Returns true if the sender proved that it holds the link's secret; the comparison takes constant time.
+    /// Returns the claims if the sender proved that it holds the link's secret; `nil` otherwise.
+    ///
+    /// The comparison takes constant time.
     ///
     /// - Parameters:
     ///   - secret: Secret of the link.
     ///   - host: Host name of the link's tunnel domain, in lower case.
-    public func isAuthentic(secret: LinkSecret, host: String) -> Bool {
-        guard let proof else { return false }
-        return ConstantTime.equal(proof, Self.proof(secret, nonce, hint, host))
+    public func provenClaims(secret: LinkSecret, host: String) -> ContactClaims? {
+        guard let proof else { return nil }
+        let claimed = Array(proof.prefix(ContactClaims.length))
+        let code = Self.code(claimed, secret, nonce, hint, host)
+        guard ConstantTime.equal(Array(proof.dropFirst(ContactClaims.length)), code) else { return nil }
+        return ContactClaims(bytes: claimed)
     }
 
-    /// Returns the proof, which covers the type of the request and the relay's host.
-    private static func proof(
+    /// Returns the proof of claims, which also covers the type of the request and the relay's host.
+    private static func code(
+        _ claims: [UInt8],
         _ secret: LinkSecret,
         _ nonce: ContactNonce,
         _ hint: RequestHint,
@@ -119,11 +126,11 @@ public struct ContactRequest: Sendable, SecretMaterial {
         let key = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: secret.key,
             salt: nonce.bytes,
-            info: Array("hybrid wake v1".utf8),
+            info: Array("hybrid wake v2".utf8),
             outputByteCount: 32
         )
-        let code = HMAC<SHA256>.authenticationCode(for: Array(hint.rawValue.utf8) + host.utf8, using: key)
-        return Array(code.prefix(proofLength))
+        let code = HMAC<SHA256>.authenticationCode(for: claims + Array(hint.rawValue.utf8) + host.utf8, using: key)
+        return Array(code.prefix(codeLength))
     }
 }
 

@@ -18,7 +18,9 @@ public struct LinkingInformation: Sendable, SecretMaterial {
     public let name: String
     /// Key 6: proof that the sender holds the static key, bound to this session; 32 bytes.
     let signature: [UInt8]
-    /// Key 1000: true if the phone accepts only a ``ContactRequest`` with a proof; an extension of this project.
+    /// Key 1000: true if the phone accepts only a ``ContactRequest`` with proven claims; an extension of this project.
+    ///
+    /// The value is the version of ``ContactClaims``.
     public let announcesProof: Bool
 
     /// Creates linking information from a CBOR map; `nil` if a value is missing or has the wrong type or length.
@@ -30,7 +32,9 @@ public struct LinkingInformation: Sendable, SecretMaterial {
             let point = map[4]?.bytes, point.count == 65,
             let key = try? P256.KeyAgreement.PublicKey(x963Representation: point),
             let name = map[5]?.text, name.utf8.count <= Self.maximumNameLength,
-            let signature = map[6]?.bytes, signature.count == 32
+            let signature = map[6]?.bytes, signature.count == 32,
+            // Phones with the first version accept only proofs that are no longer sent.
+            map[1000] != .boolean(true)
         else { return nil }
         self.contactID = contactID
         self.linkID = linkID
@@ -38,11 +42,12 @@ public struct LinkingInformation: Sendable, SecretMaterial {
         self.authenticatorKey = key
         self.name = name
         self.signature = signature
-        self.announcesProof = map[1000]?.boolean == true
+        self.announcesProof = map[1000] == Self.proofVersion
     }
 
     /// Maximum length of a name in bytes of UTF-8.
     static let maximumNameLength = 255
+    private static let proofVersion = CBORValue.integer(Int(ContactClaims.version))
 
     /// Creates linking information and authenticates it for the session with this handshake hash.
     ///
@@ -54,7 +59,7 @@ public struct LinkingInformation: Sendable, SecretMaterial {
     ///   - name: Name of the phone, at most 255 bytes of UTF-8.
     ///   - clientKey: Key of the QR code.
     ///   - handshakeHash: Handshake hash of the session.
-    ///   - announcesProof: True if the phone accepts only a ``ContactRequest`` with a proof.
+    ///   - announcesProof: True if the phone accepts only a ``ContactRequest`` with proven claims.
     /// - Throws: ``LinkingError``.
     public init(
         contactID: ContactID,
@@ -86,7 +91,7 @@ public struct LinkingInformation: Sendable, SecretMaterial {
         let map: CBORMap = [
             1: .bytes(contactID.bytes), 2: .bytes([UInt8](repeating: 0, count: 8)),
             3: .bytes([UInt8](repeating: 0, count: 32)), 4: .bytes([UInt8](repeating: 0, count: 65)), 5: .text(name),
-            6: .bytes([UInt8](repeating: 0, count: 32)), 1000: true,
+            6: .bytes([UInt8](repeating: 0, count: 32)), 1000: proofVersion,
         ]
         return ChannelMessage.room(besides: [1: .map(map)]) >= 0
     }
@@ -111,7 +116,7 @@ public struct LinkingInformation: Sendable, SecretMaterial {
             5: .text(name),
             6: .bytes(signature),
         ]
-        if announcesProof { map[1000] = true }
+        if announcesProof { map[1000] = Self.proofVersion }
         return map
     }
 

@@ -146,9 +146,9 @@ package struct ClientRun: Sendable {
         guard let phones else {
             return try await withSession { try await $0.perform(request, for: adapted, events: display.show) }
         }
-        return try await phones.perform(show: display.show, failed: display.show) { link, events in
-            try await withSession(phones.tlsSessions) {
-                try await $0.contact(link, request, for: adapted, events: events)
+        return try await phones.perform(show: display.show, failed: display.show) { link, claims, events in
+            try await withSession(phones.tlsSessions(of: link)) {
+                try await $0.contact(link, claims, request, for: adapted, events: events)
             }
         } code: { events in
             // BlueZ permits one scan for each connection to the bus.

@@ -77,6 +77,8 @@ package final class CodeDisplay: Sendable {
             notify("redirected", "\(step.from) redirects to \(step.to)", [("from", step.from), ("to", step.to)])
         case .waitingForUser: enter("confirm", purpose.map { "confirm: \($0)" } ?? "confirm on your phone")
         case .answered: break
+        // The question names the code.
+        case .linkOffered: break
         case .waitingForLink: enter("waiting-for-link", "waiting for the phone to offer a link")
         case .contacting(let name):
             enter("contacting", "contacting \(name.quoted)", [("phone", name.description)])

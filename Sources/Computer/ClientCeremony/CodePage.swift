@@ -58,6 +58,7 @@ package final class CodePage: Sendable {
         case .waitingForUser: server.show(.confirm)
         case .radioLost, .radioRestored, .redirected, .answered: break
         case .connectingByRadio, .connectedByRadio, .radioChannelFailed: break
+        case .linkOffered(let code): server.warn("Link the phone only if it shows the link code \(code).")
         case .contacting, .phoneNotified, .waitingForLink: break
         }
     }

@@ -48,7 +48,10 @@ struct AnswerProgress: Sendable {
         case .request(nil):
             enter("asked", "the other device sent a request that can't be read", [("operation", "unreadable")])
         case .answered(let status) where status == .success: enter("answered", "response sent")
-        case .linkOffered, .request, .answered, .credentialRequested, .credentialAnswered: break
+        case .linkOffered(let code):
+            let text = "offered a link; say yes on the computer only if it shows the link code \(code)"
+            notify("link-offered", text, [("link_code", code.description)])
+        case .request, .answered, .credentialRequested, .credentialAnswered: break
         }
     }
 

@@ -50,7 +50,8 @@ struct LinkedComputerChecks: Sendable {
         if let failure { return [DoctorFinding(.linkedComputers, .warning, failure)] }
         let now = WallClock.realtime.now()
         let names = links.map { record in
-            let mute = record.activity?.isMuted == true ? " (muted)" : ""
+            let state = LinkText.state(record)
+            let mute = state.hasPrefix("muted") ? " (\(state.replacing("-", with: " ")))" : ""
             let reach = record.isUnreachable(at: now) ? " (unreachable; link it again)" : ""
             return "\(SafeText(quoting: record.label))\(mute)\(reach)"
         }

@@ -233,7 +233,8 @@ enum LinkText {
             return record.revocation?.isConfirmed == true ? "revoked" : "to-be-revoked"
         }
         if record.isUnreachable(at: WallClock.realtime.now()) { return "unreachable" }
-        return activity.isMuted ? "muted" : "active"
+        if activity.programs.isMuted { return "muted" }
+        return activity.guests.isMuted ? "muted-for-guests" : "active"
     }
 }
 

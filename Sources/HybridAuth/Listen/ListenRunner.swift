@@ -171,7 +171,7 @@ struct ListenRunner: Sendable {
             virtualRadio: radio.isVirtual,
             computer: label
         )
-        let destination = try Self.destination(domain, settings, network)
+        let destination = try Self.destination(domain, settings, network).owned(by: wakeUp.request.link.id)
         let session = AuthenticatorSession(
             radio: radio,
             relay: destination.relay,
@@ -232,10 +232,11 @@ struct ListenRunner: Sendable {
                 case .unanswered: "not answered in time"
                 }
             report("the request of \(SafeText(quoting: label)) was \(words)")
-        case .muted(let label):
+        case .muted(let label, let requester):
+            let whose = requester == .guest ? " for websites and other hosts" : ""
             let sentence =
-                "\(SafeText(quoting: label)) is muted after three declined requests; to undo that, run hybrid-auth links "
-                + "unmute"
+                "\(SafeText(quoting: label)) is muted\(whose) after three declined requests; to undo that, run "
+                + "hybrid-auth links unmute"
             report(sentence)
             Task { await prompt.show("A computer is muted", sentence) }
         }

@@ -2,10 +2,12 @@
 
 internal import HybridAuthenticator
 internal import HybridCTAP
+internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridPinentry
 internal import HybridPrimitives
 internal import HybridProgram
+internal import HybridThreads
 
 /// The user of this device, who is prompted through pinentry.
 ///
@@ -24,9 +26,12 @@ struct SignInPrompts: UserInteraction {
     var computer: String?
     /// The fingerprint that may replace the PIN; `nil` if the user did not allow it.
     var fingerprint: FingerprintPrompt?
+    /// The code of a link that was offered in this session; `nil` if there is none.
+    let linkCode = Locked<LinkCode?>(nil)
 
     private var warning: String {
-        (virtualRadio ? "\n\nVIRTUAL RADIO: no proximity proof" : "")
+        (linkCode.withLock { $0 }.map { "\n\nLink code: \($0)" } ?? "")
+            + (virtualRadio ? "\n\nVIRTUAL RADIO: no proximity proof" : "")
             + (CodeAge.warning(age).map { "\n\n\($0)" } ?? "")
     }
 

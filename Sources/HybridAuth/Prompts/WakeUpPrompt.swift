@@ -19,9 +19,15 @@ struct WakeUpPrompt: Sendable {
     /// Returns the words for the type of a request, after "to".
     static func verb(_ hint: RequestHint) -> String { hint == .makeCredential ? "create a passkey" : "sign in" }
 
+    /// Returns the words for the cause of a request, which end the sentence.
+    static func cause(_ requester: Requester) -> String {
+        requester == .guest ? ",\nfor a website, a sandboxed program or another host" : ""
+    }
+
     /// Asks the user about a wake-up.
     @Sendable func ask(_ question: WakeUpQuestion) async -> WakeUpAnswer {
-        let text = "The linked computer\n\(SafeText(quoting: question.label))\nasks to \(Self.verb(question.hint))."
+        let text =
+            "The linked computer\n\(SafeText(quoting: question.label))\nasks to \(Self.verb(question.hint))\(Self.cause(question.requester))."
         let agree = question.hint == .makeCredential ? "Create a passkey" : "Sign in"
         if let address = SessionBus.address(environment) {
             let notification = DesktopNotification(

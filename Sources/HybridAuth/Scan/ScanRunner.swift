@@ -131,7 +131,9 @@ struct ScanRunner: Sendable {
                 linking: newLink?.offer,
                 info: Authenticator.info,
                 handlers: handlers.observed { event in
-                    if case .linkOffered = event { newLink?.save(progress) }
+                    guard case .linkOffered(let code) = event else { return }
+                    prompts.linkCode.withLock { $0 = code }
+                    newLink?.save(progress)
                 }
             )
         }

@@ -2,6 +2,7 @@
 
 internal import HybridBLEAdvert
 internal import HybridCTAP
+internal import HybridCaBLE
 internal import HybridClientCeremony
 internal import HybridCommandSupport
 internal import HybridLocalPage
@@ -63,11 +64,13 @@ struct ShowQRRunner: Sendable {
         guard let store, !flags.link, !flags.noPhones else { return nil }
         guard let name = flags.phone else {
             // Links that can't be read must not prevent a sign-in with a code.
-            return (try? store.links()).flatMap { LinkedPhones(store, LinkedPhones.lastUsed($0, for: command)) }
+            return (try? store.links()).flatMap {
+                LinkedPhones(store, LinkedPhones.lastUsed($0, for: command), for: .program)
+            }
         }
         let links = try store.links(to: name)
         guard !links.isEmpty else { throw CommandFailure(unknownPhone: name) }
-        return LinkedPhones(store, links)
+        return LinkedPhones(store, links, for: .program)
     }
 
     /// Performs the ceremony and returns the response for the website as JSON, and the link that the phone offers.

@@ -99,6 +99,7 @@ struct DemoDevices: Sendable {
                 group.addTask {
                     try await session.contact(
                         link,
+                        ContactClaims(number: 1, time: WallClock.realtime.now(), requester: .program),
                         request,
                         for: { _ throws(Never) in request },
                         events: narration.client

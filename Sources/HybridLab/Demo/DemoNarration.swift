@@ -46,7 +46,7 @@ final class DemoNarration: Sendable {
             step("client", "asks the relay for \(name.quoted), with a proof that it knows the secret of the link")
         case .phoneNotified: step("relay", "wakes the phone and keeps the client's tunnel")
         case .radioLost, .radioRestored, .connectingByRadio, .connectedByRadio, .radioChannelFailed, .answered,
-            .waitingForLink:
+            .waitingForLink, .linkOffered:
             break
         case .redirected(let next): step("client", "is redirected from \(next.from) to \(next.to)")
         case .waitingForUser:
@@ -71,7 +71,7 @@ final class DemoNarration: Sendable {
             step("phone", "advertises 20 encrypted bytes over Bluetooth: nonce, routing ID, tunnel domain")
         case .clientVerified:
             step("phone", "stops advertising: the client's first message proves that it received the advert")
-        case .linkOffered: step("phone", "offers a link: contact ID, link ID, secret and its public key")
+        case .linkOffered(let code): step("phone", "offers a link with the code \(code): contact ID, link ID, secret and its public key")
         case .request(.makeCredential): step("phone", "is asked to create a passkey")
         case .request(.getAssertion): step("phone", "is asked to sign in")
         case .answered(.success): step("phone", "responds with a signature by the passkey")

@@ -75,7 +75,7 @@ final class PhoneReport: Sendable {
         case .answered(_, .approved): user("taps on the notification")
         case .answered(_, .declined): user("declines the notification")
         case .answered(_, .unanswered): user("does not react to the notification")
-        case .muted(let label):
+        case .muted(let label, _):
             report("muted", "the client is muted after three declines", [("client", .string(label))])
         }
     }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases of attackers: a relay that knows link IDs, a thief of the link secret, and a stranger's phone."""
 import secrets
+import time
 
 import keys
 import linking
@@ -24,13 +25,13 @@ def _contact(env, link, payload):
 
 def _ignored(env, link, phone, payloads, reason):
     """Contacts the phone, which must neither ask its user nor answer the relay."""
-    ignored = f'ignored a wake-up for "{phone.label}": {reason}'
-    questions, before = len(env.notifications.questions), phone.listener.said().count(ignored)
-    tunnels = []
-    for count, payload in enumerate(payloads, before + 1):
-        tunnels.append(_contact(env, link, payload))
-        phone.heard(ignored, count)
-    must(len(env.notifications.questions) == questions, "expected no notification; found one")
+    questions = len(env.notifications.questions)
+    tunnels = [_contact(env, link, payload) for payload in payloads]
+    # One line a minute.
+    phone.heard(f'ignored a wake-up for "{phone.label}": {reason}')
+    env.notifications.answer = "decline"
+    _declined(_contact(env, link, link.payload(secrets.token_bytes(16), "ga")))
+    must(len(env.notifications.questions) == questions + 1, "expected one notification, for the last wake-up")
     for tunnel in tunnels:
         try:
             must(False, f"expected nothing from the phone; found {tunnel.receive(0.1)}")
@@ -66,17 +67,51 @@ def unknown_link(env):
     _ignored(env, link, phone, [payload], "no proof that the computer sent it")
 
 
-def replayed_nonce(env):
+def replayed(env):
     """A relay repeats a payload that the user has declined."""
     link, phone = _linked(env)
     payload = link.payload(secrets.token_bytes(16), "ga")
     env.notifications.answer = "decline"
-    tunnel = _contact(env, link, payload)
+    _declined(_contact(env, link, payload))
+    _ignored(env, link, phone, [payload], "it was repeated")
+
+
+def withheld(env):
+    """A relay keeps requests and delivers them later, or more than 1,024 requests later: no question, no decline."""
+    link, phone = _linked(env)
+    now, number = time.time(), time.time_ns()
+    claims = [
+        linking.claims(number, now - 660), linking.claims(number + 1, now - 30 * 86_400),
+        linking.claims(number + 2, now + 660),
+    ]
+    payloads = [link.payload(secrets.token_bytes(16), "ga", claimed) for claimed in claims]
+    _ignored(env, link, phone, payloads, "it is old, or the clocks of both devices differ")
+    must(_state(link, phone) == "active", "expected the link not to be muted")
+
+
+def guests(env):
+    """A website that is declined three times mutes requests of websites, and not those of SSH."""
+    link, phone = _linked(env)
+    env.notifications.answer = "decline"
+    number = time.time_ns()
+    for count in range(3):
+        claimed = linking.claims(number + count, guest=True)
+        tunnel = _contact(env, link, link.payload(secrets.token_bytes(16), "ga", claimed))
+        _declined(tunnel)
+    must(_state(link, phone) == "muted-for-guests", f"expected guests to be muted; found {_state(link, phone)}")
+    questions = len(env.notifications.questions)
+    claimed = linking.claims(number + 3, guest=True)
+    _declined(_contact(env, link, link.payload(secrets.token_bytes(16), "ga", claimed)))
+    must(len(env.notifications.questions) == questions, "expected no question for a guest")
+    _declined(_contact(env, link, link.payload(secrets.token_bytes(16), "ga")))
+    must(len(env.notifications.questions) == questions + 1, "expected a question for a program")
+
+
+def _declined(tunnel):
     try:
         must(False, f"expected the tunnel to be closed; found {tunnel.receive(30)}")
     except linking.TunnelFailed as end:
         must(end.code == 1013, f"expected close code 1013; found {end}")
-    _ignored(env, link, phone, [payload], "it was repeated")
 
 
 def thief(env):

@@ -4,7 +4,7 @@ import secrets
 
 import cbor
 import linking
-from attacks import hostile_relay, replayed_nonce, stranger, thief, unknown_link
+from attacks import guests, hostile_relay, replayed, stranger, thief, unknown_link, withheld
 from connections import duplicate_listener, foreign_host, wrong_signature
 from environment import OurClient, PythonClient, PythonPhone
 from harness.relay import HOST
@@ -273,6 +273,7 @@ CASES = {
     "unproved-410": unproved_410, "declined": declined, "no-tap": no_tap, "unknown-phone": unknown_phone,
     "wrong-update": wrong_update, "stranger": stranger,
     "wrong-signature": wrong_signature, "foreign-host": foreign_host, "duplicate-listener": duplicate_listener,
-    "unknown-link": unknown_link, "replayed-nonce": replayed_nonce, "hostile-relay": hostile_relay, "thief": thief,
+    "unknown-link": unknown_link, "replayed": replayed, "hostile-relay": hostile_relay, "thief": thief,
+    "withheld": withheld, "guests": guests,
     "observed": observed, "latency": latency, **PUSH_CASES,
 }

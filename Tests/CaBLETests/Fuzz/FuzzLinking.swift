@@ -21,7 +21,7 @@ func fuzzLinking(_ input: [UInt8]) throws -> Bool {
     try invariant(linking.map == first?.linking?.map, "both messages give the same value")
     try invariant(linking.map.keys.allSatisfy { linking.map[$0] == map[$0] }, "every member is preserved")
     try invariant(linking.map.count == (linking.announcesProof ? 7 : 6), "no member is missing")
-    try invariant(linking.announcesProof == (map[1000] == true), "a proof is announced by true")
+    try invariant(linking.announcesProof == (map[1000] == 2), "a proof is announced by its version")
     let encoded = CBOREncoder.encode(linking.map)
     guard case .update(let again?) = try ChannelMessage(parsing: [2, 0xA1, 0x01] + encoded) else {
         throw BrokenInvariant(description: "broken: it reads back")

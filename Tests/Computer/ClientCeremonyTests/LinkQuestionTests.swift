@@ -10,7 +10,7 @@ import Testing
 @Suite("The question whether to link a phone", .timeLimit(.minutes(5)))
 struct LinkQuestionTests {
     private static func offer() throws -> OfferedLink {
-        OfferedLink(link: try TestStore.link(), evidence: .unverified)
+        OfferedLink(link: try TestStore.link(), evidence: .unverified, code: nil)
     }
 
     private func isConfirmed(

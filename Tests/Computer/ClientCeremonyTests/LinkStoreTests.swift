@@ -54,13 +54,38 @@ struct TestStore {
             created: 1_700_000_000,
             lastUsed: lastUsed,
             info: [0xA0],
-            requiresProof: requiresProof
+            requiresProof: requiresProof,
+            lastNumber: 7
         )
     }
 }
 
 @Suite("The store of linked phones", .timeLimit(.minutes(10)))
 struct LinkStoreTests {
+    @Test("Each request has a number of its own, which is stored first; a link of the first version is refused")
+    func numbers() async throws {
+        try await TestFolder.with { folder in
+            let test = TestStore(in: folder)
+            let link = try TestStore.link()
+            try test.store.save(link)
+            let claims = try (0..<3).map { _ in try test.store.nextClaims(for: link, .guest) }
+            #expect(claims.map(\.number) == [8, 9, 10] && claims.allSatisfy { $0.requester == .guest })
+            #expect(try test.store.links().first?.lastNumber == 10)
+            try test.store.remove(link)
+            #expect(throws: CommandFailure.self) { try test.store.nextClaims(for: link, .program) }
+
+            var map = try #require(CBORDecoder.decode(link.file, mode: .strict).map)
+            (map[0], map[11]) = (nil, nil)
+            try test.store.save(link)
+            let path = folder.path + "/" + (try #require(TestFile.contents(below: folder.path).first))
+            try Data(CBOREncoder.encode(map)).write(to: URL(fileURLWithPath: path))
+            _ = test.takeWarnings()
+            #expect(try test.store.links().isEmpty)
+            let warnings = test.takeWarnings()
+            #expect(warnings.count == 1 && warnings[0].hasSuffix("remove it, and link this phone again"))
+        }
+    }
+
     @Test("A link survives its file, whose mode is 0600; reading creates nothing")
     func roundTrip() async throws {
         try await TestFolder.with { folder in
@@ -71,7 +96,10 @@ struct LinkStoreTests {
                 let link = try TestStore.link(requiresProof: requiresProof)
                 try test.store.save(link)
                 let read = try #require(try test.store.links(to: link.id).first)
-                #expect(read.file == link.file && read.requiresProof == requiresProof && read.secret == link.secret)
+                #expect(
+                    read.file == link.file && read.requiresProof == requiresProof && read.lastNumber == 7
+                        && read.secret == link.secret
+                )
                 var status = stat()
                 #expect(lstat("\(test.path)/\(link.id).cbor", &status) == 0 && status.st_mode & 0o777 == 0o600)
                 #expect(link.id.count == 16)

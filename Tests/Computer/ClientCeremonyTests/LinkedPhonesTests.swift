@@ -51,8 +51,8 @@ struct LinkedPhonesTests {
             let link = try TestStore.link(lastUsed: 1)
             try test.store.save(link)
             let recorder = Recorder()
-            let phones = try #require(LinkedPhones(test.store, [link], codeDelay: Self.never))
-            let result = try await phones.perform(show: recorder.show, failed: recorder.show) { link, events in
+            let phones = try #require(LinkedPhones(test.store, [link], for: .program, codeDelay: Self.never))
+            let result = try await phones.perform(show: recorder.show, failed: recorder.show) { link, _, events in
                 events(.contacting(link.name))
                 events(.phoneFound)
                 return Self.result(.success, 1)
@@ -80,8 +80,8 @@ struct LinkedPhonesTests {
             let link = try TestStore.link()
             try test.store.save(link)
             let recorder = Recorder()
-            let phones = try #require(LinkedPhones(test.store, [link], codeDelay: Self.never))
-            let result = try await phones.perform(show: recorder.show, failed: recorder.show) { _, _ in
+            let phones = try #require(LinkedPhones(test.store, [link], for: .program, codeDelay: Self.never))
+            let result = try await phones.perform(show: recorder.show, failed: recorder.show) { _, _, _ in
                 throw failure
             } code: { _ in
                 Self.result(.success, 2)
@@ -97,8 +97,8 @@ struct LinkedPhonesTests {
             let test = TestStore(in: folder)
             let links = try (0..<2).map { _ in try TestStore.link() }
             let recorder = Recorder()
-            let phones = try #require(LinkedPhones(test.store, links, codeDelay: Self.never))
-            let result = try await phones.perform(show: recorder.show, failed: recorder.show) { link, events in
+            let phones = try #require(LinkedPhones(test.store, links, for: .program, codeDelay: Self.never))
+            let result = try await phones.perform(show: recorder.show, failed: recorder.show) { link, _, events in
                 events(.contacting(link.name))
                 return Self.result(.noCredentials, 1)
             } code: { _ in
@@ -116,8 +116,10 @@ struct LinkedPhonesTests {
             let test = TestStore(in: folder)
             let codeShown = Signal()
             let recorder = Recorder()
-            let phones = try #require(LinkedPhones(test.store, [try TestStore.link()], codeDelay: .milliseconds(1)))
-            let result = try await phones.perform(show: recorder.show, failed: recorder.show) { _, _ in
+            let phones = try #require(
+                LinkedPhones(test.store, [try TestStore.link()], for: .program, codeDelay: .milliseconds(1))
+            )
+            let result = try await phones.perform(show: recorder.show, failed: recorder.show) { _, _, _ in
                 await codeShown.wait()
                 if codeWins { try await Task.sleep(for: Self.never) }
                 return Self.result(.success, 1)
@@ -144,7 +146,7 @@ struct LinkedPhonesTests {
                     isCodeRequested: isCodeRequested
                 )
             )
-            let result = try await phones.perform(show: recorder.show, failed: recorder.show) { _, events in
+            let result = try await phones.perform(show: recorder.show, failed: recorder.show) { _, _, events in
                 events(.phoneFound)
                 isCodeRequested.change { $0 = true }
                 try await Task.sleep(for: Self.never)
@@ -161,8 +163,10 @@ struct LinkedPhonesTests {
         try await TestFolder.with { folder in
             let test = TestStore(in: folder)
             let recorder = Recorder()
-            let phones = try #require(LinkedPhones(test.store, [try TestStore.link()], codeDelay: .milliseconds(20)))
-            let result = try await phones.perform(show: recorder.show, failed: recorder.show) { _, events in
+            let phones = try #require(
+                LinkedPhones(test.store, [try TestStore.link()], for: .program, codeDelay: .milliseconds(20))
+            )
+            let result = try await phones.perform(show: recorder.show, failed: recorder.show) { _, _, events in
                 events(.phoneFound)
                 try await Task.sleep(for: .milliseconds(200))
                 return Self.result(.success, 1)
@@ -182,10 +186,10 @@ struct LinkedPhonesTests {
                 let codeEnded = Signal()
                 let recorder = Recorder()
                 let phones = try #require(
-                    LinkedPhones(test.store, [try TestStore.link()], codeDelay: .milliseconds(1))
+                    LinkedPhones(test.store, [try TestStore.link()], for: .program, codeDelay: .milliseconds(1))
                 )
                 let attempt = {
-                    try await phones.perform(show: recorder.show, failed: recorder.show) { _, _ in
+                    try await phones.perform(show: recorder.show, failed: recorder.show) { _, _, _ in
                         await codeEnded.wait()
                         guard isAnswered else { throw TunnelError.connectionLost }
                         return Self.result(.success, 1)
@@ -210,11 +214,13 @@ struct LinkedPhonesTests {
             let test = TestStore(in: folder)
             let (codeShown, contactEnded) = (Signal(), Signal())
             let recorder = Recorder()
-            let phones = try #require(LinkedPhones(test.store, [try TestStore.link()], codeDelay: .milliseconds(1)))
+            let phones = try #require(
+                LinkedPhones(test.store, [try TestStore.link()], for: .program, codeDelay: .milliseconds(1))
+            )
             _ = try await phones.perform(show: recorder.show) { failure in
                 recorder.show(failure)
                 contactEnded.fire()
-            } contact: { _, _ in
+            } contact: { _, _, _ in
                 await codeShown.wait()
                 throw ClientFailure.phoneNotNearby
             } code: { events in

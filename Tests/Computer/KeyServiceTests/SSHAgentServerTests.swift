@@ -277,12 +277,12 @@ struct AgentServerTests {
 
     @Test("Equal refusals are written once a minute, with the number of those in between")
     func refusalLines() {
-        var lines = RefusalLines()
+        var lines = RepeatedLines()
         let start = ContinuousClock.now
         #expect(lines.line("a", at: start) == "a")
         for second in 1..<60 { #expect(lines.line("a", at: start + .seconds(second)) == nil) }
         #expect(lines.line("b", at: start + .seconds(2)) == "b")
-        #expect(lines.line("a", at: start + .seconds(60)) == "a; the same 59 more times since the last such line")
+        #expect(lines.line("a", at: start + .seconds(60)) == "a; 59 more like it since the last such line")
         #expect(lines.line("a", at: start + .seconds(120)) == "a")
     }
 

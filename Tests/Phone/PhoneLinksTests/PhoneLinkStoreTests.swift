@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Crypto
 import Foundation
+import HybridCBOR
 import HybridCaBLE
 import HybridCommandSupport
 import HybridPrimitives
@@ -18,12 +20,9 @@ struct PhoneLinkStoreTests {
         var active = try Sample.record(label: "Büro")
         _ = active.change { activity in
             activity.lastUsed = 5000
-            for byte in 0..<3 as Range<UInt8> {
-                if let nonce = ContactNonce(bytes: [UInt8](repeating: byte, count: 16)) {
-                    _ = activity.nonces.insert(nonce)
-                }
-            }
-            _ = activity.decline(at: 4000)
+            for number in [3, 1, UInt64.max] { _ = activity.numbers.count(number) }
+            _ = activity.programs.add(at: 4000)
+            for time in 5000...5002 as ClosedRange<UInt64> { _ = activity.guests.add(at: time) }
         }
         var forgotten = try Sample.record()
         forgotten.state = .forgotten(StoredPhoneLink.Revocation(time: 6000, isConfirmed: true))
@@ -43,7 +42,10 @@ struct PhoneLinkStoreTests {
             #expect(read.contactKey.publicKey == record.contactKey.publicKey)
             #expect(read.link?.secret == record.link?.secret && (read.link == nil) == (record.link == nil))
             #expect(read.activity?.lastUsed == record.activity?.lastUsed)
-            #expect(read.activity?.declines == record.activity?.declines)
+            #expect(read.activity?.numbers == record.activity?.numbers)
+            for requester in Requester.allCases {
+                #expect(read.activity?[requester] == record.activity?[requester])
+            }
             #expect(read.push?.sealed == record.push?.sealed && read.push?.isEnded == record.push?.isEnded)
         }
     }
@@ -58,23 +60,39 @@ struct PhoneLinkStoreTests {
         }
     }
 
-    @Test("The nonces of the last 1,024 wake-ups are remembered")
-    func nonces() throws {
-        var ring = NonceRing()
-        func nonce(_ number: Int) throws -> ContactNonce {
-            let bytes = [UInt8](repeating: 0, count: 14) + [UInt8(number >> 8), UInt8(number & 0xFF)]
-            return try #require(ContactNonce(bytes: bytes))
+    @Test("A link of the first version is refused with a remedy")
+    func outdated() async throws {
+        try await TestFolder.with { folder in
+            let store = try PhoneLinkStore(path: folder.path + "/phone")
+            let record = try Sample.record()
+            try store.add(record)
+            let file = try #require(TestFile.contents(below: folder.path).first { $0.hasSuffix(".cbor") })
+            var map = try #require(CBORDecoder.decode(PhoneLinkFile.encode(record).dropLast(32), mode: .strict).map)
+            (map[0], map[8], map[9], map[10]) = (1, .bytes([UInt8](repeating: 0, count: 16 * 1024)), [], false)
+            let body = CBOREncoder.encode(map)
+            try Data(body + SHA256.hash(data: body)).write(to: URL(fileURLWithPath: folder.path + "/" + file))
+            let damaged = try store.contents().damaged
+            #expect(damaged.count == 1 && damaged[0].hasSuffix("; delete it, and link the computer again"))
+            #expect(damaged[0].contains("is from an older version"))
         }
-        for number in 0..<1024 { #expect(ring.insert(try nonce(number))) }
-        for number in 0..<1024 { #expect(!ring.insert(try nonce(number))) }
-        #expect(NonceRing(bytes: ring.bytes) == ring)
-        #expect(ring.insert(try nonce(1024)))
-        #expect(ring.bytes.count == 1024 * 16)
-        #expect(!ring.insert(try nonce(1)))
-        #expect(ring.insert(try nonce(0)), "the oldest made room")
-        #expect(NonceRing(bytes: [1]) == nil)
-        #expect(NonceRing(bytes: [UInt8](repeating: 0, count: 32)) == nil, "a nonce twice")
-        #expect(NonceRing(bytes: ring.bytes + [UInt8](repeating: 9, count: 16)) == nil)
+    }
+
+    @Test("Each number is counted once, in any order within the window")
+    func numbers() {
+        var random = SeededGenerator()
+        var numbers = WakeUpNumbers()
+        var counted: Set<UInt64> = []
+        var highest: UInt64 = 0
+        for _ in 0..<10_000 {
+            let number = UInt64.random(in: (highest > 80 ? highest - 80 : 0)...highest + 3, using: &random)
+            let isNew = !counted.contains(number) && (number > highest || highest - number < 64)
+            #expect(numbers.isNew(number) == isNew && numbers.count(number) == isNew, "\(random)")
+            if isNew { counted.insert(number) }
+            highest = max(highest, isNew ? number : 0)
+            #expect(numbers.highest == highest)
+        }
+        #expect(numbers.count(.max) && !numbers.count(.max) && !numbers.count(highest))
+        #expect(numbers.count(.max - 63) && !numbers.count(.max - 64))
     }
 
     @Test("The identity is created once, and a damaged one is not replaced")

@@ -136,7 +136,7 @@ struct PushServiceTests {
             context.deliver(right.dropLast() + [right[614] ^ 1])
             try await context.until("ignored it is not encrypted for this device", count: 2)
             // A relay, which knows the subscription but not the secret of the link.
-            let payload = Sample.payload(context.phone.link, provesSecret: false)
+            let payload = Sample.payload(context.phone.link, nil)
             context.deliver(try context.encrypted(try context.wake(payload)))
             try await Waiting.until("the refusal") {
                 let reason = "no proof that the computer sent it"

@@ -21,6 +21,7 @@ struct RelayTests {
     static func relay(
         in folder: TestFolder,
         push: PushGateway? = nil,
+        wakeUpBurst: Int? = nil,
         _ body: (RelayEndpoint) async throws -> Void
     ) async throws {
         let domain = try #require(TunnelDomain(id: 266))
@@ -34,6 +35,7 @@ struct RelayTests {
         let configure: (inout RelayConfiguration) -> Void = {
             $0.contactHost = domain.host
             $0.push = push
+            if let wakeUpBurst { $0.limits.wakeUpBurst = wakeUpBurst }
         }
         try await TestRelay.run(transport: .tls(tls), configure: configure) { _, address in
             let port = try #require(address.port)
@@ -46,10 +48,11 @@ struct RelayTests {
     /// Runs `body` while a phone listens.
     private static func listening(
         _ answer: WakeUpAnswer?,
+        wakeUpBurst: Int? = nil,
         _ body: (TestPhone, RelayEndpoint, Locked<[String]>) async throws -> Void
     ) async throws {
         try await TestFolder.with { folder in
-            try await relay(in: folder) { endpoint in
+            try await relay(in: folder, wakeUpBurst: wakeUpBurst) { endpoint in
                 let phone = try TestPhone(in: folder, answer: answer)
                 let lines = Locked<[String]>([])
                 let listener = LinkListeners(
@@ -80,11 +83,15 @@ struct RelayTests {
     }
 
     /// Contacts the phone as a client does, and returns the error.
-    private static func contact(_ phone: TestPhone, at endpoint: RelayEndpoint) async -> TunnelError? {
+    private static func contact(
+        _ phone: TestPhone,
+        _ claims: ContactClaims? = Sample.claims(),
+        at endpoint: RelayEndpoint
+    ) async -> TunnelError? {
         do {
             try await WebSocketTunnel.withContact(
                 phone.link.contactKey.publicKey.contactID,
-                payload: Sample.payload(phone.link),
+                payload: Sample.payload(phone.link, claims),
                 at: endpoint
             ) { tunnel, _ in
                 try await tunnel.waitForPhone()
@@ -114,6 +121,21 @@ struct RelayTests {
             try await Waiting.until("the session") { phone.served == 1 }
             client.cancel()
             _ = await client.value
+        }
+    }
+
+    @Test("A relay that sends wake-ups without a proof is not heard after ten")
+    func flood() async throws {
+        try await Self.listening(.declined, wakeUpBurst: 100) { phone, endpoint, lines in
+            let clients = (0..<WakeUpBudget.maximumIgnored).map { _ in
+                Task { await Self.contact(phone, nil, at: endpoint) }
+            }
+            try await Waiting.until("the end of the connection", evidence: "\(lines.withLock { $0 })") {
+                lines.withLock { $0.contains("disconnected wake-up-flood") }
+            }
+            for client in clients { client.cancel() }
+            for client in clients { _ = await client.value }
+            #expect(phone.asked == 0)
         }
     }
 

@@ -34,12 +34,24 @@ enum Sample {
         return try #require(TunnelID(bytes: bytes))
     }
 
-    /// Returns the payload of a client of a link.
+    /// The number of the last payload.
+    private static let lastNumber = Locked<UInt64>(0)
+
+    /// Returns claims with the next number.
+    static func claims(time: UInt64 = 1_000_000, _ requester: Requester = .program) -> ContactClaims {
+        let number = lastNumber.withLock { last in
+            last += 1
+            return last
+        }
+        return ContactClaims(number: number, time: time, requester: requester)
+    }
+
+    /// Returns the payload of a client of a link, by default with the next number.
     static func payload(
         _ link: PhoneLink,
         hint: RequestHint = .getAssertion,
         host: String? = nil,
-        provesSecret: Bool = true
+        _ claims: ContactClaims? = claims()
     ) -> ClientPayload {
         var random = SystemRandomNumberGenerator()
         return ContactRequest(
@@ -47,7 +59,7 @@ enum Sample {
             secret: link.secret,
             hint: hint,
             host: host ?? link.domain.host,
-            provesSecret: provesSecret,
+            claims: claims,
             using: &random
         ).payload
     }
@@ -104,9 +116,17 @@ struct TestPhone: Sendable {
         )
     }
 
-    /// Handles a wake-up with a new nonce in a new tunnel.
-    func receive(hint: RequestHint = .getAssertion) async throws -> WakeUpResponse {
-        await handler.handle(try Sample.wake(Sample.payload(link, hint: hint)), for: link.id)
+    /// Handles a wake-up with a new number in a new tunnel.
+    func receive(
+        hint: RequestHint = .getAssertion,
+        _ requester: Requester = .program
+    ) async throws -> WakeUpResponse {
+        try await receive(Sample.payload(link, hint: hint, Sample.claims(time: now.withLock { $0 }, requester)))
+    }
+
+    /// Handles a wake-up with a payload in a new tunnel.
+    func receive(_ payload: ClientPayload) async throws -> WakeUpResponse {
+        await handler.handle(try Sample.wake(payload), for: link.id)
     }
 
     var asked: Int { steps.withLock { $0.count { $0.hasPrefix("asked") } } }

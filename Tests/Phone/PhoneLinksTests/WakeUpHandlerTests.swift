@@ -41,15 +41,14 @@ struct WakeUpHandlerTests {
                 domain: phone.link.domain
             )
             let payloads = [
-                Sample.payload(phone.link, provesSecret: false), Sample.payload(thief),
+                Sample.payload(phone.link, nil), Sample.payload(thief),
                 Sample.payload(phone.link, host: "cable.example.com"), Sample.payload(try Sample.link()),
                 try #require(ClientPayload(bytes: [0xA0])),
             ]
             // More than the limit for a minute: they must not count.
-            for payload in payloads + payloads {
-                #expect(await phone.handler.handle(try Sample.wake(payload), for: phone.link.id) == .none)
-            }
+            for payload in payloads + payloads { #expect(try await phone.receive(payload) == .ignored) }
             #expect(phone.asked == 0)
+            #expect(phone.events.withLock { $0.count } == 1, "one line a minute")
             #expect(try await phone.receive() == .none)
             #expect(phone.served == 1)
         }
@@ -60,13 +59,46 @@ struct WakeUpHandlerTests {
         try await TestFolder.with { folder in
             let phone = try TestPhone(in: folder)
             let payload = Sample.payload(phone.link)
-            for _ in 0..<3 {
-                #expect(await phone.handler.handle(try Sample.wake(payload), for: phone.link.id) == .none)
-            }
+            #expect(try await phone.receive(payload) == .none)
+            for _ in 0..<3 { #expect(try await phone.receive(payload) == .ignored) }
             #expect(phone.asked == 1)
             let next = try TestPhone(in: folder, link: phone.link)
-            #expect(await next.handler.handle(try Sample.wake(payload), for: phone.link.id) == .none)
+            #expect(try await next.receive(payload) == .ignored)
             #expect(next.asked == 0)
+        }
+    }
+
+    @Test("A wake-up that a relay withheld is ignored, and does not count as declined")
+    func withheld() async throws {
+        try await TestFolder.with { folder in
+            let phone = try TestPhone(in: folder, answer: .declined)
+            let payloads = (0..<3).map { _ in Sample.payload(phone.link) }
+            let fast = Sample.payload(phone.link, Sample.claims(time: 1_000_000 + 601))
+            #expect(try await phone.receive(fast) == .ignored, "a clock that is too fast")
+            phone.now.withLock { $0 += 601 }
+            for payload in payloads { #expect(try await phone.receive(payload) == .ignored) }
+            #expect(phone.asked == 0)
+            #expect(try phone.store.record(phone.link.id)?.activity?.programs == StoredPhoneLink.Declines())
+            phone.now.withLock { $0 -= 1 }
+            for payload in payloads { #expect(try await phone.receive(payload) == .decline) }
+            #expect(phone.asked == 3)
+        }
+    }
+
+    @Test("An old wake-up is never accepted again, however many came since")
+    func manyLater() async throws {
+        try await TestFolder.with { folder in
+            let phone = try TestPhone(in: folder, answer: .unanswered)
+            let payload = Sample.payload(phone.link)
+            #expect(try await phone.receive(payload) == .none)
+            _ = try phone.store.change(phone.link.id) { record in
+                record.change { activity in
+                    let last = activity.numbers.highest
+                    for number in last...last + 2000 { _ = activity.numbers.count(number) }
+                }
+            }
+            #expect(try await phone.receive(payload) == .ignored)
+            #expect(phone.asked == 1)
         }
     }
 
@@ -92,15 +124,43 @@ struct WakeUpHandlerTests {
             let phone = try TestPhone(in: folder, answer: .declined)
             for round in 1...3 {
                 #expect(try await phone.receive() == .decline)
-                #expect(try phone.store.record(phone.link.id)?.activity?.isMuted == (round == 3))
+                #expect(try phone.store.record(phone.link.id)?.activity?.programs.isMuted == (round == 3))
                 phone.now.withLock { $0 += 200 }
             }
-            #expect(phone.events.withLock { $0 }.contains(.muted(label: "laptop")))
+            #expect(phone.events.withLock { $0 }.contains(.muted(label: "laptop", .program)))
             phone.answer.change { $0 = .approved }
             #expect(try await phone.receive() == .decline, "the computer falls back to a code at once")
             #expect(phone.asked == 3 && phone.served == 0)
             try phone.store.unmute(phone.link.id)
             #expect(try await phone.receive() == .none)
+            #expect(phone.served == 1)
+        }
+    }
+
+    @Test("Declined requests of guests mute guests only")
+    func guests() async throws {
+        try await TestFolder.with { folder in
+            let phone = try TestPhone(in: folder, answer: .declined)
+            for _ in 1...3 { #expect(try await phone.receive(hint: .getAssertion, .guest) == .decline) }
+            #expect(phone.events.withLock { $0 }.contains(.muted(label: "laptop", .guest)))
+            #expect(try await phone.receive(hint: .getAssertion, .guest) == .decline)
+            #expect(phone.asked == 3)
+            phone.answer.change { $0 = .approved }
+            #expect(try await phone.receive() == .none)
+            #expect(phone.served == 1)
+        }
+    }
+
+    @Test("A request that is refused without a question can be delivered again")
+    func refusedFirst() async throws {
+        try await TestFolder.with { folder in
+            let phone = try TestPhone(in: folder, answer: .declined)
+            for _ in 1...3 { _ = try await phone.receive() }
+            let payload = Sample.payload(phone.link)
+            #expect(try await phone.receive(payload) == .decline, "it is muted")
+            try phone.store.unmute(phone.link.id)
+            phone.answer.change { $0 = .approved }
+            #expect(try await phone.receive(payload) == .none)
             #expect(phone.served == 1)
         }
     }
@@ -114,7 +174,7 @@ struct WakeUpHandlerTests {
                 phone.now.withLock { $0 += 301 }
             }
             #expect(phone.asked == 6)
-            #expect(try phone.store.record(phone.link.id)?.activity?.isMuted == false)
+            #expect(try phone.store.record(phone.link.id)?.activity?.programs.isMuted == false)
         }
     }
 
@@ -170,7 +230,7 @@ struct WakeUpHandlerTests {
         try await TestFolder.with { folder in
             let phone = try TestPhone(in: folder)
             try phone.store.forget(phone.link.id, at: 2000)
-            #expect(try await phone.receive() == .none)
+            #expect(try await phone.receive() == .ignored)
             #expect(phone.asked == 0)
         }
     }

@@ -66,11 +66,22 @@ struct TLSSessionsTests {
         }
     }
 
+    @Test("The sessions of one owner are not used for another, or for none")
+    func owners() async throws {
+        try await Self.withEach { sessions in
+            let (first, second) = (sessions.owned(by: [1]), sessions.owned(by: [2]))
+            let keys = [sessions, first, second].map { $0.key(host: "relay.example", anchors: []) }
+            first.put(try #require(Self.session(1)), for: keys[1])
+            #expect(second.take(keys[2]) == nil && sessions.take(keys[0]) == nil)
+            #expect(sessions.owned(by: [1]).take(keys[1]) != nil)
+        }
+    }
+
     @Test("Memory is limited, and the oldest sessions are dropped")
     func limited() throws {
         let sessions = TLSSessions()
-        for byte in 0..<20 { sessions.put(try #require(Self.session(UInt8(byte))), for: Self.key) }
-        for byte in (20 - TLSSessions.maximumCount..<20).reversed() {
+        for byte in 0..<100 { sessions.put(try #require(Self.session(UInt8(byte))), for: Self.key) }
+        for byte in (100 - TLSSessions.maximumCount..<100).reversed() {
             #expect(Self.bytes(sessions.take(Self.key))?.first == UInt8(byte))
         }
         #expect(sessions.take(Self.key) == nil)

@@ -126,7 +126,7 @@ struct LinkTests {
                 secret: link.secret,
                 hint: .makeCredential,
                 host: host,
-                provesSecret: proves,
+                claims: proves ? ContactClaims(number: 5, time: 6, requester: .guest) : nil,
                 using: &random
             )
             let tunnel = try #require(TunnelID(bytes: [UInt8](repeating: 1, count: 16)))
@@ -141,6 +141,7 @@ struct LinkTests {
         let host = link.domain.host
         let verified = VerifiedWakeUp(try wake(link, id: link.id, host: host), for: link)
         #expect(verified?.hint == .makeCredential)
+        #expect(verified?.claims == ContactClaims(number: 5, time: 6, requester: .guest))
         #expect(VerifiedWakeUp(try wake(link, id: other.id, host: host), for: link) == nil)
         #expect(VerifiedWakeUp(try wake(other, id: link.id, host: host), for: link) == nil)
         #expect(VerifiedWakeUp(try wake(link, id: link.id, host: "cable.example.com"), for: link) == nil)

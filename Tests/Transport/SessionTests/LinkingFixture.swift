@@ -18,6 +18,8 @@ struct LinkingPhone {
     let domain: TunnelDomain
     let eid: EID
 
+    static let claims = ContactClaims(number: 1, time: 2, requester: .program)
+
     private static var random: SystemRandomNumberGenerator {
         get { SystemRandomNumberGenerator() }
         set {}

@@ -187,7 +187,7 @@ struct LinkedContactTests {
 
     @Test("Message 1 is sent only after the advert, and the linked phone can answer it")
     func advertFirst() async throws {
-        let contact = LinkedContact(phone.link(), hint: .getAssertion)
+        let contact = LinkedContact(phone.link(), hint: .getAssertion, LinkingPhone.claims)
         let (clientWire, phoneWire) = MemoryChannel.pair()
         let joined = Signal()
         let client = Task {
@@ -213,7 +213,7 @@ struct LinkedContactTests {
 
     @Test("Message 1 is sent before the phone joins, and the relay's report of that is awaited once")
     func advertBeforeJoining() async throws {
-        let contact = LinkedContact(phone.link(), hint: .getAssertion)
+        let contact = LinkedContact(phone.link(), hint: .getAssertion, LinkingPhone.claims)
         let (clientWire, phoneWire) = MemoryChannel.pair()
         contact.advert.change { [phone] in $0 = phone.eid }
         let join: @Sendable () async throws -> Void = {
@@ -240,7 +240,7 @@ struct LinkedContactTests {
     @Test("The end of the tunnel and a message before the handshake end the wait for the advert")
     func endOfTunnel() async throws {
         for isDeclined in [true, false] {
-            let contact = LinkedContact(phone.link(), hint: .getAssertion)
+            let contact = LinkedContact(phone.link(), hint: .getAssertion, LinkingPhone.claims)
             let (clientWire, phoneWire) = MemoryChannel.pair()
             async let met = withDeadline(.seconds(60), orThrow: ClientFailure.phoneSilent) {
                 try await contact.meet(over: clientWire, join: {})
@@ -280,14 +280,16 @@ struct LinkedContactTests {
     @Test("Each contact has a nonce of its own, and proves the secret for the relay's host")
     func requests() throws {
         let link = phone.link()
-        let (one, other) = (LinkedContact(link, hint: .makeCredential), LinkedContact(link, hint: .makeCredential))
+        let contacts = (0..<2).map { _ in LinkedContact(link, hint: .makeCredential, LinkingPhone.claims) }
+        let (one, other) = (contacts[0], contacts[1])
         #expect(one.request.nonce != other.request.nonce && one.request.hint == .makeCredential)
-        #expect(one.request.isAuthentic(secret: link.secret, host: link.domain.host))
+        #expect(one.request.provenClaims(secret: link.secret, host: link.domain.host) == LinkingPhone.claims)
         #expect(EID.open(phone.eid.sealed(with: one.target.key), with: other.target.key, for: .linked) == nil)
     }
 
     private func failure(_ error: any Error, contactID: ContactID? = nil) -> ClientFailure? {
-        LinkedContact(phone.link(contactID: contactID), hint: .getAssertion).failure(error) as? ClientFailure
+        LinkedContact(phone.link(contactID: contactID), hint: .getAssertion, LinkingPhone.claims).failure(error)
+            as? ClientFailure
     }
 
     @Test("Only the phone's signature for this relay removes a link of a relay of this project")
@@ -329,7 +331,7 @@ struct LinkedContactTests {
         #expect(failure(TunnelError.network(.refused(status: 502))) == .phoneUnreachable(name))
         #expect(failure(TunnelError.phoneDeclined) == .phoneDeclined(name))
         #expect(failure(HandshakeError.outOfOrder) == .notLinkedPhone(name))
-        let contact = LinkedContact(phone.link(), hint: .getAssertion)
+        let contact = LinkedContact(phone.link(), hint: .getAssertion, LinkingPhone.claims)
         #expect(contact.failure(TunnelError.connectionLost) as? TunnelError == .connectionLost)
         #expect(contact.failure(CancellationError()) is CancellationError)
     }

@@ -39,12 +39,15 @@ package struct LinkQuestion: Sendable {
         tcflush(descriptor, TCIFLUSH)
         let name = offer.link.name
         let isVerified = offer.evidence == .verified
+        let shown = offer.code.map { " if it shows the link code \($0)" } ?? ""
         let condition = isVerified ? "" : "; only if the website accepted this sign-in"
+        var details = [("phone", name.description), ("evidence", isVerified ? "verified" : "website")]
+        if let code = offer.code { details.append(("link_code", code.description)) }
         report.notify(
             ProgressState(
                 "link-offer",
-                "link \(name.quoted) with this computer, so that it needs no code next time\(condition)? (yes or no)",
-                details: [("phone", name.description), ("evidence", isVerified ? "verified" : "website")]
+                "link \(name.quoted)\(shown), so that it needs no code next time\(condition)? (yes or no)",
+                details: details
             )
         )
         let answer = await DedicatedThread.run { line(from: descriptor) }

@@ -2,6 +2,7 @@
 
 internal import Crypto
 internal import Glibc
+package import HybridCaBLE
 internal import HybridCommandSupport
 package import HybridNetwork
 internal import HybridPrimitives
@@ -126,6 +127,19 @@ package struct LinkStore: Sendable {
         }
     }
 
+    /// Returns the claims for the next request to a phone, whose number is stored first.
+    ///
+    /// - Throws: ``CommandFailure`` if the link was removed, or the number can't be stored. A number must not be used twice.
+    package func nextClaims(for link: StoredLink, _ requester: Requester) throws(CommandFailure) -> ContactClaims {
+        var number: UInt64 = 0
+        let exists = try update(link) { stored in
+            stored.lastNumber += 1
+            number = stored.lastNumber
+        }
+        guard exists else { throw CommandFailure(unknownPhone: link.name.description) }
+        return ContactClaims(number: number, time: WallClock.realtime.now(), requester: requester)
+    }
+
     /// Removes a link, unless the phone was linked again meanwhile.
     ///
     /// Unless another link has the same relay, TLS sessions are removed, too. Those of other relays save a round trip only.
@@ -155,6 +169,13 @@ package struct LinkStore: Sendable {
     private func read(_ name: String, in folder: StateFolder) throws(CommandFailure) -> StoredLink? {
         guard var bytes = try folder.read(name, atMost: Self.maximumFileSize) else { return nil }
         defer { SecretBytes.wipe(&bytes) }
+        if StoredLink.isOutdated(file: bytes) {
+            throw CommandFailure(
+                "\(folder.file(name)) is a link from an older version and is skipped; remove it, and link this phone again",
+                code: "link-outdated",
+                status: .dataError
+            )
+        }
         guard let link = StoredLink(file: bytes), Self.fileName(link) == name else {
             throw CommandFailure(
                 "\(folder.file(name)) is damaged or from a newer version and is skipped; remove it",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import HybridCTAP
+package import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridNetwork
 internal import HybridPrimitives
@@ -16,6 +17,7 @@ package struct LinkedPhones: Sendable {
     private let store: LinkStore
     /// The links to try, one after the other.
     private let links: [StoredLink]
+    private let requester: Requester
     private let codeDelay: Duration
     /// True once the user wants the code at once.
     private let isCodeRequested: AwaitableState<Bool>
@@ -25,23 +27,26 @@ package struct LinkedPhones: Sendable {
     /// - Parameters:
     ///   - store: The store of all links.
     ///   - links: The links to try, one after the other.
+    ///   - requester: The cause of the request.
     ///   - codeDelay: Time after which the code is offered.
     ///   - isCodeRequested: Becomes true when the user wants the code at once.
     package init?(
         _ store: LinkStore,
         _ links: [StoredLink],
+        for requester: Requester,
         codeDelay: Duration = Self.codeDelay,
         isCodeRequested: AwaitableState<Bool> = AwaitableState(false)
     ) {
         guard !links.isEmpty else { return nil }
         self.store = store
         self.links = links
+        self.requester = requester
         self.codeDelay = codeDelay
         self.isCodeRequested = isCodeRequested
     }
 
-    /// The TLS sessions with the relays of the links.
-    var tlsSessions: TLSSessions { store.tlsSessions }
+    /// Returns the TLS sessions with the relay of a link.
+    func tlsSessions(of link: StoredLink) -> TLSSessions { store.tlsSessions.owned(by: link.linkID.bytes) }
 
     /// Returns the links that are contacted if the user names none: those with the name of the last used one.
     ///
@@ -139,7 +144,8 @@ package struct LinkedPhones: Sendable {
     }
 
     /// A ceremony with a linked phone.
-    typealias Contact = @Sendable (StoredLink, @escaping @Sendable (ClientEvent) -> Void) async throws -> ClientResult
+    typealias Contact =
+        @Sendable (StoredLink, ContactClaims, @escaping @Sendable (ClientEvent) -> Void) async throws -> ClientResult
 
     /// Tries the links; returns `nil` if no phone has answered.
     private func contactAll(
@@ -149,7 +155,7 @@ package struct LinkedPhones: Sendable {
     ) async throws -> ClientResult? {
         for link in links {
             do {
-                let result = try await contact(link, events)
+                let result = try await contact(link, try store.nextClaims(for: link, requester), events)
                 // Another phone may have the passkey.
                 guard result.response.status != .noCredentials else {
                     failed(LinkFailure(noPasskeyOn: link.name))

@@ -8,13 +8,21 @@ internal import HybridSession
 
 /// The file of a link: a canonical CBOR map.
 ///
-/// 1: contact ID, 2: link ID, 3: link secret, 4: public key (65 bytes), 5: name, 6: number of the tunnel domain, 7: time
+/// 0: version, 1: contact ID, 2: link ID, 3: link secret, 4: public key (65 bytes), 5: name, 6: number of the tunnel domain, 7: time
 /// of linking, 8: time of the last use (both in seconds since 1970), 9: getInfo response as CBOR, 10: true if the phone
-/// requires proofs, absent otherwise.
+/// requires proofs, absent otherwise, 11: number of the last request.
 extension StoredLink {
+    private static let fileVersion: CBORValue = 2
+
+    /// Returns true if a file has the first form, without a version and the number of the last request.
+    static func isOutdated(file bytes: [UInt8]) -> Bool {
+        guard let map = (try? CBORDecoder.decode(bytes, mode: .strict))?.map else { return false }
+        return map[0] == nil && map[3] != nil && map[11] == nil
+    }
+
     /// Creates a link from the contents of a file; `nil` if they are malformed.
     init?(file bytes: [UInt8]) {
-        guard let map = (try? CBORDecoder.decode(bytes, mode: .strict))?.map,
+        guard let map = (try? CBORDecoder.decode(bytes, mode: .strict))?.map, map[0] == Self.fileVersion,
             let contactID = map[1]?.bytes.flatMap({ ContactID(bytes: $0) }),
             let linkID = map[2]?.bytes.flatMap({ LinkID(bytes: $0) }),
             let secret = map[3]?.bytes.flatMap({ LinkSecret(bytes: $0) }),
@@ -24,7 +32,8 @@ extension StoredLink {
             let domain = map[6]?.integer.flatMap(UInt16.init(exactly:)).flatMap(TunnelDomain.init(id:)),
             case .unsigned(let created)? = map[7], case .unsigned(let lastUsed)? = map[8],
             let info = map[9]?.bytes, info.count <= Self.maximumInfoLength,
-            map[10] == nil || map[10] == .boolean(true), map.count == (map[10] == nil ? 9 : 10)
+            map[10] == nil || map[10] == .boolean(true), case .unsigned(let lastNumber)? = map[11],
+            map.count == (map[10] == nil ? 11 : 12)
         else { return nil }
         self.init(
             contactID: contactID,
@@ -36,13 +45,15 @@ extension StoredLink {
             created: created,
             lastUsed: lastUsed,
             info: info,
-            requiresProof: map[10] != nil
+            requiresProof: map[10] != nil,
+            lastNumber: lastNumber
         )
     }
 
     /// The contents of the file.
     var file: [UInt8] {
         var map: CBORMap = [
+            0: Self.fileVersion,
             1: .bytes(contactID.bytes),
             2: .bytes(linkID.bytes),
             3: .bytes(secret.withUnsafeBytes { Array($0) }),
@@ -52,6 +63,7 @@ extension StoredLink {
             7: .unsigned(created),
             8: .unsigned(lastUsed),
             9: .bytes(info),
+            11: .unsigned(lastNumber),
         ]
         if requiresProof { map[10] = .boolean(true) }
         return CBOREncoder.encode(map)

@@ -48,9 +48,9 @@ package final class SSHAgentServer: Sendable {
         // The keys of the other agent know no restriction.
         self.upstream = isRestricted ? nil : upstream
         self.isRestricted = isRestricted
-        let lines = Locked(RefusalLines())
+        let lines = Locked(RepeatedLines())
         self.refused = { text in
-            if let line = lines.withLock({ $0.line(text, at: .now) }) { refused(line) }
+            if let line = lines.withLock({ $0.line(text) }) { refused(line) }
         }
         let maximum = isRestricted ? Self.maximumRestrictedConnections : Self.maximumConnections
         places = Locked(ConnectionPlaces(maximum: maximum))

@@ -7,7 +7,7 @@ internal import HybridPrimitives
 /// A request to the process that performs a ceremony.
 ///
 /// The encoding is 4 bytes length, big-endian ‖ CBOR map {1: CTAP request, 2: purpose, 3: time limit in seconds, 4: name
-/// of a linked phone, if the user has named one}. While the ceremony runs, a byte ``showCode`` may follow: the user wants a code instead of waiting for a linked phone.
+/// of a linked phone, if the user has named one, 5: true if a guest asks}. While the ceremony runs, a byte ``showCode`` may follow: the user wants a code instead of waiting for a linked phone.
 package struct CeremonyRequest: Equatable, Sendable {
     /// Maximum length of the map in bytes.
     package static let maximumLength = 16 * 1024
@@ -44,6 +44,8 @@ package struct CeremonyRequest: Equatable, Sendable {
     package let seconds: Int
     /// The name or ID of the linked phone that the user has named; `nil` if none is named.
     package let phone: String?
+    /// True if a guest of this computer asks: a website, a sandboxed program, or a program on another host.
+    package let isForGuest: Bool
 
     /// Creates a request.
     ///
@@ -52,17 +54,26 @@ package struct CeremonyRequest: Equatable, Sendable {
     ///   - purpose: The purpose on one line, for the user.
     ///   - seconds: The time limit in seconds, 1 to 3,600.
     ///   - phone: The name or ID of the linked phone that the user has named, at most 255 bytes.
-    package init(_ command: Command, purpose: String, seconds: Int, phone: String? = nil) {
+    ///   - isForGuest: True if a guest of this computer asks.
+    package init(
+        _ command: Command,
+        purpose: String,
+        seconds: Int,
+        phone: String? = nil,
+        isForGuest: Bool = false
+    ) {
         self.command = command
         self.purpose = purpose
         self.seconds = seconds
         self.phone = phone
+        self.isForGuest = isForGuest
     }
 
     /// The encoding.
     package var encoded: [UInt8] {
         var members: CBORMap = [1: .bytes(command.ctapRequest.encoded), 2: .text(purpose), 3: .integer(seconds)]
         members[4] = phone.map { .text($0) }
+        members[5] = .boolean(isForGuest)
         let map = CBOREncoder.encode(members)
         return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: map.count >> $0) } + map
     }
@@ -76,20 +87,22 @@ package struct CeremonyRequest: Equatable, Sendable {
 
     /// Creates a request from its map, which must span the entire input; `nil` if the map is malformed.
     package init?(parsing bytes: [UInt8]) {
-        guard let map = try? CBORDecoder.decode(bytes, mode: .strict).map, map.entries.count == (map[4] == nil ? 3 : 4),
+        guard let map = try? CBORDecoder.decode(bytes, mode: .strict).map, map.entries.count == (map[4] == nil ? 4 : 5),
             let encoded = map[1]?.bytes,
             let command = try? CTAPRequest(parsing: encoded, accepting: Set(RelyingPartyID.Kind.allCases)),
             let purpose = map[2]?.text,
             purpose.utf8.count <= Self.maximumPurpose, let seconds = map[3]?.integer,
-            Self.permittedSeconds.contains(seconds)
+            Self.permittedSeconds.contains(seconds),
+            let isForGuest = map[5]?.boolean
         else { return nil }
         let phone = map[4]?.text
         guard map[4] == nil || phone.map({ $0.utf8.count <= Self.maximumPhone }) == true else { return nil }
         switch command {
-        case .makeCredential(let request): self.init(.create(request), purpose: purpose, seconds: seconds, phone: phone)
-        case .getAssertion(let request): self.init(.sign(request), purpose: purpose, seconds: seconds, phone: phone)
+        case .makeCredential(let request): self.command = .create(request)
+        case .getAssertion(let request): self.command = .sign(request)
         case .getInfo, .selection: return nil
         }
+        (self.purpose, self.seconds, self.phone, self.isForGuest) = (purpose, seconds, phone, isForGuest)
     }
 
     /// The relying party ID.

@@ -151,7 +151,13 @@ final class SecurityKeyWindow: Sendable {
             }
         }
         let result = dependencies.launcher.perform(
-            CeremonyRequest(command, purpose: description.text, seconds: dependencies.seconds),
+            // Any page can ask a security key.
+            CeremonyRequest(
+                command,
+                purpose: description.text,
+                seconds: dependencies.seconds,
+                isForGuest: true
+            ),
             in: window,
             cancellation: cancellation
         )

@@ -73,7 +73,12 @@ package struct SSHSigner: Sendable {
     ) -> (SSHSignature?, result: String) {
         guard let command = Self.command(for: job.request.data, with: key) else { return (nil, "failed") }
         let outcome = launcher.perform(
-            CeremonyRequest(.sign(command), purpose: description.text, seconds: seconds),
+            CeremonyRequest(
+                .sign(command),
+                purpose: description.text,
+                seconds: seconds,
+                isForGuest: job.request.isForwarded
+            ),
             event: description.event(timeout: .seconds(seconds)),
             cancellation: job.cancellation
         )

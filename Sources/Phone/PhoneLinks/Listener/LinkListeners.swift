@@ -26,6 +26,13 @@ package struct LinkListeners: Sendable {
         package init(relay: RelayEndpoint, bearerToken: BearerToken?) {
             (self.relay, self.bearerToken) = (relay, bearerToken)
         }
+
+        /// Returns the same destination with the TLS sessions of a link, by which a relay must not recognize another.
+        package func owned(by link: LinkID) -> Destination {
+            var relay = relay
+            relay.network.sessions = relay.network.sessions?.owned(by: link.bytes)
+            return Destination(relay: relay, bearerToken: bearerToken)
+        }
     }
 
     /// An event for the log.
@@ -96,6 +103,7 @@ package struct LinkListeners: Sendable {
         let wake: ContactWakeUp
         let id: LinkID
         let listener: ContactListener
+        let budget: AwaitableState<WakeUpBudget>
     }
 
     /// The tasks of the links.
@@ -111,9 +119,12 @@ package struct LinkListeners: Sendable {
         await withDiscardingTaskGroup { group in
             for await received in wakeUps {
                 group.addTask {
-                    guard await handler.handle(received.wake, for: received.id) == .decline else { return }
+                    switch await handler.handle(received.wake, for: received.id) {
+                    case .none: break
+                    case .ignored: received.budget.change { $0.spend(at: .now) }
                     // If the connection has ended, the relay delivers the wake-up again, and it is declined then.
-                    try? await received.listener.decline(received.wake.number)
+                    case .decline: try? await received.listener.decline(received.wake.number)
+                    }
                 }
             }
             group.cancelAll()
@@ -152,6 +163,8 @@ package struct LinkListeners: Sendable {
     private static let connectionLifetime = Duration.seconds(470)
     /// Number of connections in a row that something else than the relay has ended, after which that is reported.
     private static let maximumCuts = 3
+    /// Maximum number of wake-ups of a connection: more than six a minute while it lasts, or many repetitions of one.
+    private static let maximumWakeUps = 100
     /// Number of attempts after a resume with the shorter delays.
     private static let attemptsAfterResume = 3
     /// The interval at which revocations are repeated if nothing indicates a restart of the relay.
@@ -194,6 +207,12 @@ package struct LinkListeners: Sendable {
                 attemptsAfterResume = Self.attemptsAfterResume
                 continue
             }
+            if let flood = ending as? WakeUpFlood {
+                complain(flood, record, reported)
+                let rest = WakeUpBudget.pause + .seconds(Int.random(in: 0...60, using: &generator))
+                await pause(rest) { await resumes.wait { $0 != generation } }
+                continue
+            }
             var cause = ReconnectDelay.Cause(ending, after: duration)
             let isCut = cause == .requested && mayHaveRestarted && (ending as? TunnelError)?.closeCode != 1012
             cuts = isCut ? cuts + 1 : 0
@@ -222,6 +241,13 @@ package struct LinkListeners: Sendable {
         if isNew { report(.disconnected(label: record.label, failure)) }
     }
 
+    /// The relay sent wake-ups that no computer has proved.
+    struct WakeUpFlood: ExplainedFailure {
+        let code = "wake-up-flood"
+        let sentence = "the relay sends wake-ups without a proof; the connection is closed for ten minutes"
+        let status = ExitStatus.unavailable
+    }
+
     /// The computer resumed, so that the connection is no longer trusted.
     private struct Resumed: Error {}
 
@@ -232,7 +258,8 @@ package struct LinkListeners: Sendable {
         since generation: Int,
         opened: @escaping @Sendable () -> Void
     ) async throws {
-        let destination = try destination(record.domain)
+        let destination = try destination(record.domain).owned(by: record.id)
+        let budget = AwaitableState(WakeUpBudget())
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 try await ContactListener.withListener(
@@ -241,10 +268,19 @@ package struct LinkListeners: Sendable {
                     bearerToken: destination.bearerToken
                 ) { listener in
                     opened()
-                    while true {
-                        sink.yield(ReceivedWakeUp(wake: try await listener.next(), id: record.id, listener: listener))
+                    for _ in 0..<Self.maximumWakeUps {
+                        let wake = try await listener.next()
+                        let received = ReceivedWakeUp(wake: wake, id: record.id, listener: listener, budget: budget)
+                        // Only a flood fills the queue.
+                        if case .dropped = sink.yield(received) { budget.change { $0.spend(at: .now) } }
                     }
+                    throw WakeUpFlood()
                 }
+            }
+            group.addTask {
+                await budget.wait { $0.isSpent(at: .now) }
+                try Task.checkCancellation()
+                throw WakeUpFlood()
             }
             group.addTask {
                 await resumes.wait { $0 != generation }
@@ -265,7 +301,7 @@ package struct LinkListeners: Sendable {
         while !Task.isCancelled {
             let (restart, generation) = (restarts.read { $0[record.domain] }, resumes.read { $0 })
             do {
-                try await Self.revoke(record, at: try destination(record.domain))
+                try await Self.revoke(record, at: try destination(record.domain).owned(by: record.id))
                 let isNew = try store.record(record.id)?.revocation?.isConfirmed == false
                 try store.confirmRevocation(record.id)
                 if isNew { report(.revoked(label: record.label)) }

@@ -23,6 +23,10 @@ struct PushRun: Sendable {
         var activity = 0
         /// True once nothing is left to prepare or to end, or too many attempts have failed.
         var isSettled = false
+        /// The messages of each subscription that were ignored, by token.
+        var budgets: [String: WakeUpBudget] = [:]
+        /// The lines about ignored messages.
+        var lines = RepeatedLines()
     }
 
     /// Maximum number of calls that are handled at a time; more are ignored.
@@ -101,29 +105,41 @@ struct PushRun: Sendable {
             return ignore("another program than the push service sent it")
         }
         switch call.event {
-        case .message(let bytes): await receive(bytes, for: owner)
+        case .message(let bytes):
+            let isPaused = state.read { $0.budgets[call.token]?.isSpent(at: .now) ?? false }
+            guard !isPaused else { return ignore("too many before it had no proof") }
+            if await receive(bytes, for: owner) { return }
+            state.change { $0.budgets[call.token, default: WakeUpBudget()].spend(at: .now) }
         case .endpoint(let endpoint): note(endpoint, of: owner)
         case .unregistered: setEnded(true, owner)
         }
     }
 
-    private func ignore(_ reason: String) { service.report(.ignored(reason: reason)) }
+    private func ignore(_ reason: String) {
+        guard let line = state.change({ $0.lines.line(reason, as: "ignored") }) else { return }
+        service.report(.ignored(reason: line))
+    }
 
-    private func receive(_ bytes: [UInt8], for owner: Owner) async {
+    /// Handles a message; returns false if it was ignored.
+    private func receive(_ bytes: [UInt8], for owner: Owner) async -> Bool {
         let message: PushMessage
         do throws(PushDecryptionError) {
             message = try owner.registration.key.open(bytes)
         } catch {
-            return ignore("it is not encrypted for this device")
+            ignore("it is not encrypted for this device")
+            return false
         }
         switch (message, owner) {
         case (.proof(let nonce), .reserve(let reserve)):
             state.change { $0.nonces[reserve.registration.token.text] = nonce }
+            return true
         case (.wake(let routing, let tunnel, let payload, let seconds), .link(let record, _)):
             // The number serves to decline over a connection, which does not exist here.
             let wake = ContactWakeUp(number: 0, routing: routing, tunnel: tunnel, payload: payload, seconds: seconds)
-            _ = await service.handler.handle(wake, for: record.id)
-        case (.proof, .link), (.wake, .reserve): ignore("it does not belong to this subscription")
+            return await service.handler.handle(wake, for: record.id) != .ignored
+        case (.proof, .link), (.wake, .reserve):
+            ignore("it does not belong to this subscription")
+            return false
         }
     }
 

@@ -8,13 +8,16 @@ internal import HybridPrimitives
 /// The file of a link: canonical CBOR, followed by its SHA-256 hash, so that damage is detected.
 ///
 /// Keys: 0 version, 1 link ID, 2 link secret, 3 contact key, 4 number of the tunnel domain, 5 label, 6 created, 7 last
-/// used, 8 nonces, 9 times of declines, 10 muted, 11 time of forgetting, 12 confirmed by the relay, 13 push subscription.
-/// Keys 2 and 7 to 10 belong to active links only, 11 and 12 to forgotten ones. Key 13 is absent if the device listens.
+/// used, 8 numbers of wake-ups (the highest, and the bits of the window), 9 times of declines by cause, 10 muted by cause,
+/// 11 time of forgetting, 12 confirmed by the relay, 13 push subscription. Keys 2 and 7 to 10 belong to active links only,
+/// 11 and 12 to forgotten ones. Key 13 is absent if the device listens.
 enum PhoneLinkFile {
-    private static let version = 1
+    private static let version = 2
     private static let hashLength = 32
     /// Maximum length of a file in bytes.
-    static let maximumSize = NonceRing.capacity * 16 + 1024 + PushReserve.maximumSize
+    static let maximumSize = 1024 + PushReserve.maximumSize
+    /// Maximum length of a file of the first version in bytes; it had 1,024 nonces.
+    static let maximumOutdatedSize = 1024 * 16 + maximumSize
 
     /// Returns the contents of the file of a record, which the caller wipes.
     static func encode(_ record: StoredPhoneLink) -> [UInt8] {
@@ -30,9 +33,9 @@ enum PhoneLinkFile {
         case .active(let activity):
             map[2] = .bytes(activity.secret.withUnsafeBytes { Array($0) })
             map[7] = activity.lastUsed.map { .unsigned($0) }
-            map[8] = .bytes(activity.nonces.bytes)
-            map[9] = .array(activity.declines.map { .unsigned($0) })
-            map[10] = .boolean(activity.isMuted)
+            map[8] = [.unsigned(activity.numbers.highest), .unsigned(activity.numbers.counted)]
+            map[9] = .array(Requester.allCases.map { .array(activity[$0].times.map { .unsigned($0) }) })
+            map[10] = .array(Requester.allCases.map { .boolean(activity[$0].isMuted) })
         case .forgotten(let revocation):
             map[11] = .unsigned(revocation.time)
             map[12] = .boolean(revocation.isConfirmed)
@@ -54,6 +57,15 @@ enum PhoneLinkFile {
         var again = encode(record)
         defer { SecretBytes.wipe(&again) }
         return again == bytes ? record : nil
+    }
+
+    /// Returns true if a file has the first version, whose links accept wake-ups without a number.
+    static func isOutdated(_ bytes: [UInt8]) -> Bool {
+        guard bytes.count > hashLength else { return false }
+        var body = Array(bytes.dropLast(hashLength))
+        defer { SecretBytes.wipe(&body) }
+        let limits = CBORLimits(depth: 3, items: 64, bytes: maximumOutdatedSize)
+        return (try? CBORDecoder.decode(body, mode: .strict, limits: limits))?.map?[0] == 1
     }
 
     private static func record(_ map: CBORMap) -> StoredPhoneLink? {
@@ -83,15 +95,16 @@ enum PhoneLinkFile {
 
     private static func activity(_ map: CBORMap) -> StoredPhoneLink.State? {
         guard let secret = map[2]?.bytes.flatMap({ LinkSecret(bytes: $0) }),
-            let nonces = map[8]?.bytes.flatMap({ NonceRing(bytes: $0) }),
-            let times = map[9]?.array, times.count <= StoredPhoneLink.maximumDeclines,
-            let isMuted = map[10]?.boolean
+            let numbers = map[8]?.array, numbers.count == 2,
+            case .unsigned(let highest) = numbers[0], case .unsigned(let counted) = numbers[1],
+            let times = map[9]?.array, times.count == Requester.allCases.count,
+            let muted = map[10]?.array, muted.count == times.count
         else { return nil }
         var activity = StoredPhoneLink.Activity(secret: secret)
-        (activity.nonces, activity.isMuted) = (nonces, isMuted)
-        for time in times {
-            guard case .unsigned(let time) = time else { return nil }
-            activity.declines.append(time)
+        activity.numbers = WakeUpNumbers(highest: highest, counted: counted)
+        for (requester, (times, isMuted)) in zip(Requester.allCases, zip(times, muted)) {
+            guard let declines = declines(times, isMuted) else { return nil }
+            activity[requester] = declines
         }
         switch map[7] {
         case nil: break
@@ -99,6 +112,17 @@ enum PhoneLinkFile {
         default: return nil
         }
         return .active(activity)
+    }
+
+    private static func declines(_ times: CBORValue, _ isMuted: CBORValue) -> StoredPhoneLink.Declines? {
+        guard let times = times.array, times.count <= StoredPhoneLink.maximumDeclines, let isMuted = isMuted.boolean
+        else { return nil }
+        var declines = StoredPhoneLink.Declines(isMuted: isMuted)
+        for time in times {
+            guard case .unsigned(let time) = time else { return nil }
+            declines.times.append(time)
+        }
+        return declines
     }
 
     private static func revocation(_ map: CBORMap) -> StoredPhoneLink.State? {

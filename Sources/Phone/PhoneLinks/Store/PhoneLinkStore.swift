@@ -228,8 +228,15 @@ package struct PhoneLinkStore: Sendable {
     }
 
     private func read(_ name: String) throws(CommandFailure) -> StoredPhoneLink? {
-        guard var bytes = try folder.read(name, atMost: PhoneLinkFile.maximumSize) else { return nil }
+        guard var bytes = try folder.read(name, atMost: PhoneLinkFile.maximumOutdatedSize) else { return nil }
         defer { SecretBytes.wipe(&bytes) }
+        if PhoneLinkFile.isOutdated(bytes) {
+            throw CommandFailure(
+                "\(folder.file(name)) is from an older version; delete it, and link the computer again",
+                code: "link-outdated",
+                status: .dataError
+            )
+        }
         guard let record = PhoneLinkFile.decode(bytes), Self.name(record.id) == name else {
             throw damaged(name, "delete it, and link the computer again")
         }

@@ -18,12 +18,20 @@ package struct StoredPhoneLink: Sendable, SecretMaterial {
         package let secret: LinkSecret
         /// The time of the last sign-in that the user approved, in seconds since 1970; `nil` if there was none.
         package var lastUsed: UInt64?
+        /// The numbers of past wake-ups.
+        var numbers = WakeUpNumbers()
+        /// The declines of requests of the user's programs.
+        package internal(set) var programs = Declines()
+        /// The declines of requests of guests. They never mute the requests of programs.
+        package internal(set) var guests = Declines()
+    }
+
+    /// The wake-ups of one cause that the user declined.
+    package struct Declines: Hashable, Sendable {
         /// True if wake-ups are declined without a question.
         package internal(set) var isMuted = false
-        /// The nonces of past wake-ups.
-        var nonces = NonceRing()
         /// The times at which the user declined, in seconds since 1970; at most ``maximumDeclines``.
-        var declines: [UInt64] = []
+        var times: [UInt64] = []
     }
 
     /// The revocation of a link that the user forgot.
@@ -42,7 +50,7 @@ package struct StoredPhoneLink: Sendable, SecretMaterial {
         case forgotten(Revocation)
     }
 
-    /// Number of declines within ``declinePeriod`` that mute a link.
+    /// Number of declines within ``declinePeriod`` that mute requests of the same cause.
     static let maximumDeclines = 3
     /// The period in seconds in which declines are counted.
     static let declinePeriod: UInt64 = 600
@@ -121,15 +129,33 @@ package struct StoredPhoneLink: Sendable, SecretMaterial {
 }
 
 extension StoredPhoneLink.Activity {
-    /// Records that the user declined; returns true if this mutes the link.
-    mutating func decline(at now: UInt64) -> Bool {
-        // A clock that was set back leaves times in the future, which no longer count.
-        declines = declines.filter { $0 <= now && now - $0 < StoredPhoneLink.declinePeriod } + [now]
-        guard declines.count >= StoredPhoneLink.maximumDeclines, !isMuted else { return false }
-        (isMuted, declines) = (true, [])
-        return true
+    /// The declines of requests with a cause.
+    package internal(set) subscript(requester: Requester) -> StoredPhoneLink.Declines {
+        get {
+            switch requester {
+            case .program: programs
+            case .guest: guests
+            }
+        }
+        set {
+            switch requester {
+            case .program: programs = newValue
+            case .guest: guests = newValue
+            }
+        }
     }
 
-    /// Lets the computer ask again.
-    mutating func unmute() { (isMuted, declines) = (false, []) }
+    /// Lets the computer ask again, for each cause.
+    mutating func unmute() { (programs, guests) = (StoredPhoneLink.Declines(), StoredPhoneLink.Declines()) }
+}
+
+extension StoredPhoneLink.Declines {
+    /// Records that the user declined; returns true if this mutes requests of this cause.
+    mutating func add(at now: UInt64) -> Bool {
+        // A clock that was set back leaves times in the future, which no longer count.
+        times = times.filter { $0 <= now && now - $0 < StoredPhoneLink.declinePeriod } + [now]
+        guard times.count >= StoredPhoneLink.maximumDeclines, !isMuted else { return false }
+        (isMuted, times) = (true, [])
+        return true
+    }
 }

@@ -53,7 +53,7 @@ package struct ClientTLS: Sendable {
     ///     replay is harmless.
     package func handler(for host: String, sessions: TLSSessions?, sendsEarlyData: Bool) -> TLSClientHandler {
         let kept = sessions.flatMap { sessions in
-            anchors.map { TLSClientHandler.Sessions(sessions, TLSSessions.Key(host: host, anchors: $0)) }
+            anchors.map { TLSClientHandler.Sessions(sessions, sessions.key(host: host, anchors: $0)) }
         }
         return TLSClientHandler(
             context,

@@ -223,8 +223,8 @@ public enum AuthenticatorEvent: Sendable {
     case relayUnusable(TunnelError)
     /// The client has proved that it received the advert, which is now withdrawn.
     case clientVerified(over: DataChannelKind)
-    /// The link was sent to the client, which may keep it or not.
-    case linkOffered
+    /// The link was sent to the client, which may keep it or not, and shows the same code if it supports that.
+    case linkOffered(LinkCode)
     /// A request was received; `nil` if it cannot be parsed.
     case request(CTAPCommand?)
     /// The request was answered with this status.

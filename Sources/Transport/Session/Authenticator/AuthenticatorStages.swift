@@ -157,6 +157,8 @@ struct VerifiedClient: Sendable {
     let channel: EncryptedChannel
     /// The update that follows the post-handshake message; `nil` if there is none.
     let update: ChannelMessage?
+    /// The code of the session for both users.
+    let linkCode: LinkCode
 
     init(
         _ answer: consuming HandshakeAnswer,
@@ -166,6 +168,7 @@ struct VerifiedClient: Sendable {
         message2 = answer.message2
         self.transport = transport
         self.update = update(answer.keys.handshakeHash)
+        linkCode = LinkCode(answer.keys.handshakeHash)
         channel = EncryptedChannel(over: transport.channel, keys: answer.takeKeys())
     }
 
@@ -180,7 +183,7 @@ struct VerifiedClient: Sendable {
             try await channel.send(PostHandshakeMessage(info: info.encoded, presentsCredentials: presentsCredentials))
             if let update {
                 try await channel.send(update)
-                if case .update(.some) = update { events(.linkOffered) }
+                if case .update(.some) = update { events(.linkOffered(linkCode)) }
             }
         } catch let error as TunnelError
             where transport.kind == .l2cap && (error.closeCode != nil || error == .connectionLost)

@@ -142,11 +142,15 @@ public struct ClientSession: Sendable {
         let (response, early) = try await phone.exchange(request, timeouts.untilAnswered)
         events(.answered)
         var offered: OfferedLink?
-        if let linking, phone.verifier != nil, let evidence = linking.evidence(in: response, to: request) {
+        if let linking, let verifier = phone.verifier, let evidence = linking.evidence(in: response, to: request) {
             if early == nil { events(.waitingForLink) }
             var link = early
             if link == nil { link = await phone.awaitLink(linking.updateTimeout) }
-            offered = link.map { OfferedLink(link: $0, evidence: evidence) }
+            // Only phones of this project announce proofs, and show a code.
+            offered = link.map {
+                OfferedLink(link: $0, evidence: evidence, code: $0.requiresProof ? verifier.code : nil)
+            }
+            if let code = offered?.code { events(.linkOffered(code)) }
         }
         let result = ClientResult(
             response: response,
@@ -213,6 +217,8 @@ public enum ClientEvent: Sendable {
     case answered
     /// The phone may offer a link now.
     case waitingForLink
+    /// The phone has offered a link, and shows the same code.
+    case linkOffered(LinkCode)
     /// A linked phone is being contacted.
     case contacting(PhoneName)
     /// The relay has notified the linked phone, or is about to.

@@ -2,7 +2,7 @@
 
 internal import Crypto
 public import HybridCTAP
-internal import HybridCaBLE
+public import HybridCaBLE
 internal import HybridPrimitives
 
 /// The terms on which a client accepts the offer of a link from the phone that scans its code.
@@ -65,6 +65,8 @@ public struct OfferedLink: Sendable {
     public var link: StoredLink
     /// The reason to believe that the phone belongs to the user.
     public let evidence: LinkEvidence
+    /// The code that the phone shows, too; `nil` if phones of its kind show none.
+    public let code: LinkCode?
 }
 
 /// The verifier of updates, which exists only in a session whose QR code offered linking.
@@ -72,6 +74,9 @@ struct LinkVerifier: Sendable {
     let clientKey: P256.KeyAgreement.PrivateKey
     let handshakeHash: HandshakeHash
     let domain: TunnelDomain
+
+    /// The code of the session for both users.
+    var code: LinkCode { LinkCode(handshakeHash) }
 
     /// Returns the link; `nil` if the phone has not proved possession of its key in this session.
     ///

@@ -2,7 +2,7 @@
 
 internal import Crypto
 public import HybridCTAP
-internal import HybridCaBLE
+public import HybridCaBLE
 internal import HybridDataChannel
 internal import HybridNetwork
 internal import HybridThreads
@@ -30,7 +30,7 @@ struct LinkedContact: Sendable {
     private let hasJoined = Locked(false)
 
     /// Creates a contact with a fresh nonce.
-    init(_ link: StoredLink, hint: RequestHint) {
+    init(_ link: StoredLink, hint: RequestHint, _ claims: ContactClaims) {
         var generator = SystemRandomNumberGenerator()
         self.link = link
         request = ContactRequest(
@@ -38,7 +38,7 @@ struct LinkedContact: Sendable {
             secret: link.secret,
             hint: hint,
             host: link.domain.host,
-            provesSecret: link.requiresProof,
+            claims: link.requiresProof ? claims : nil,
             using: &generator
         )
     }
@@ -143,17 +143,19 @@ extension ClientSession {
     ///
     /// - Parameters:
     ///   - link: The link.
+    ///   - claims: The claims about this request. The caller stores their number before, and never uses it again.
     ///   - request: The request for a phone that supports all features.
     ///   - adapted: Returns the request for this phone. If it throws, the ceremony ends before the user is prompted.
     ///   - events: Called with each event.
     /// - Throws: ``ClientFailure``, `CancellationError`, and errors of `adapted`.
     public func contact<Unfit: Error>(
         _ link: StoredLink,
+        _ claims: ContactClaims,
         _ request: CTAPRequest,
         for adapted: @escaping @Sendable (AuthenticatorInfo) throws(Unfit) -> CTAPRequest,
         events: @escaping @Sendable (ClientEvent) -> Void
     ) async throws -> ClientResult {
-        let contact = LinkedContact(link, hint: request.hint)
+        let contact = LinkedContact(link, hint: request.hint, claims)
         events(.contacting(link.name))
         let outcome: Result<ClientResult, Unfit> = try await ClientFailure.wrapping {
             do {

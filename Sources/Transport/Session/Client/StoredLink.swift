@@ -29,8 +29,10 @@ public struct StoredLink: Sendable, SecretMaterial {
     public var info: [UInt8] {
         didSet { if info.count > Self.maximumInfoLength { info = [] } }
     }
-    /// True if the phone requires a proof in each request.
+    /// True if the phone requires proven claims in each request.
     public let requiresProof: Bool
+    /// The number of the last request to the phone; 0 if there was none.
+    public var lastNumber: UInt64
 
     /// Creates a link from its parts.
     public init(
@@ -43,7 +45,8 @@ public struct StoredLink: Sendable, SecretMaterial {
         created: UInt64,
         lastUsed: UInt64,
         info: [UInt8],
-        requiresProof: Bool
+        requiresProof: Bool,
+        lastNumber: UInt64 = 0
     ) {
         self.contactID = contactID
         self.linkID = linkID
@@ -55,6 +58,7 @@ public struct StoredLink: Sendable, SecretMaterial {
         self.lastUsed = lastUsed
         self.info = info.count > Self.maximumInfoLength ? [] : info
         self.requiresProof = requiresProof
+        self.lastNumber = lastNumber
     }
 }
 

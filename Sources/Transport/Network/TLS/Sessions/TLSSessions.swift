@@ -6,14 +6,15 @@ internal import HybridThreads
 
 /// TLS sessions of servers, each of which is used for at most one later connection.
 ///
-/// A session belongs to a host name and to the trust anchors that its certificate was verified with. It is not used with
-/// others. A connection with a session can send its first request with TLS 1.3 early data, one round trip earlier.
+/// A session belongs to a host name, to the trust anchors that its certificate was verified with, and to one owner, such
+/// as a link. It is not used with others: a server recognizes its sessions, and would learn that two owners are one
+/// device. A connection with a session can send its first request with TLS 1.3 early data, one round trip earlier.
 public final class TLSSessions: Sendable {
     /// The host and the trust anchors of a session.
     struct Key: Hashable, Sendable {
         /// Length of ``digest`` in bytes.
         static let length = 32
-        /// SHA-256 of the anchors' identity and the host's name.
+        /// SHA-256 of the owner, the anchors' identity and the host's name.
         let digest: [UInt8]
 
         /// Creates the key of a host's sessions.
@@ -21,8 +22,11 @@ public final class TLSSessions: Sendable {
         /// - Parameters:
         ///   - host: The name in the certificate.
         ///   - anchors: SHA-256 of the file of trusted certificates; empty for the system's.
-        init(host: String, anchors: [UInt8]) {
+        ///   - owner: The owner, at most 255 bytes; empty for none.
+        init(host: String, anchors: [UInt8], owner: [UInt8] = []) {
             var hash = SHA256()
+            hash.update(data: [UInt8(owner.count)])
+            hash.update(data: owner)
             hash.update(data: [UInt8(anchors.count)])
             hash.update(data: anchors)
             hash.update(data: Array(host.lowercased().utf8))
@@ -31,13 +35,14 @@ public final class TLSSessions: Sendable {
     }
 
     /// Maximum number of sessions in memory; a connection keeps up to four.
-    static let maximumCount = 8
+    static let maximumCount = 64
 
-    private let sessions = Locked<[(key: Key, session: TLSSession)]>([])
+    private let sessions: Locked<[(key: Key, session: TLSSession)]>
     private let files: TLSSessionFiles?
+    private let owner: [UInt8]
 
     /// Creates a collection in memory only.
-    public init() { files = nil }
+    public init() { (sessions, files, owner) = (Locked([]), nil, []) }
 
     /// Creates a collection of files, one for each host, which holds its last session.
     ///
@@ -45,7 +50,17 @@ public final class TLSSessions: Sendable {
     /// sessions, which is not an error.
     ///
     /// - Parameter folder: The absolute path of a folder that only its user can access; it is not created.
-    public init(folder: String) { files = TLSSessionFiles(folder: folder) }
+    public init(folder: String) { (sessions, files, owner) = (Locked([]), TLSSessionFiles(folder: folder), []) }
+
+    private init(_ all: TLSSessions, owner: [UInt8]) {
+        (sessions, files, self.owner) = (all.sessions, all.files, owner)
+    }
+
+    /// Returns the part of this collection that belongs to an owner, whose ID has at most 255 bytes.
+    public func owned(by owner: [UInt8]) -> TLSSessions { TLSSessions(self, owner: owner) }
+
+    /// Returns the key of a host's sessions for the owner of this collection.
+    func key(host: String, anchors: [UInt8]) -> Key { Key(host: host, anchors: anchors, owner: owner) }
 
     /// Removes and returns the latest session of a host, if there is one.
     ///

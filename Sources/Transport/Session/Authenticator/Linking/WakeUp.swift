@@ -11,10 +11,12 @@ public struct VerifiedWakeUp: Sendable {
     public let link: PhoneLink
     /// The type of the client's request, which the client may choose freely.
     public let hint: RequestHint
-    /// The nonce of this contact.
+    /// The nonce of this contact, from which its keys are derived.
+    let nonce: ContactNonce
+    /// The number, time and cause of the request.
     ///
-    /// The caller rejects nonces that it has seen.
-    public let nonce: ContactNonce
+    /// The caller rejects numbers that it has seen, and old requests.
+    public let claims: ContactClaims
     /// The wake-up as received.
     public let wake: ContactWakeUp
 
@@ -23,9 +25,9 @@ public struct VerifiedWakeUp: Sendable {
     /// - Returns: `nil` if it names another link, or its proof is missing or wrong.
     public init?(_ wake: ContactWakeUp, for link: PhoneLink) {
         guard let request = ContactRequest(parsing: wake.payload), request.linkID == link.id,
-            request.isAuthentic(secret: link.secret, host: link.domain.host)
+            let claims = request.provenClaims(secret: link.secret, host: link.domain.host)
         else { return nil }
-        (self.link, hint, nonce, self.wake) = (link, request.hint, request.nonce, wake)
+        (self.link, hint, nonce, self.claims, self.wake) = (link, request.hint, request.nonce, claims, wake)
     }
 
     /// Asks the user and returns the decision.
