@@ -8,7 +8,7 @@
 // timer expires unless its state ends first.
 //
 // The names of states and events are those of the code. `unopened` is a connection or a wake-up before it begins. The
-// phone's connection to the tunnel is in tunnel.pml.
+// phone's connection to the tunnel is in tunnel.pml, and its checks of wake-ups are in wake-up.pml.
 
 #define LISTENERS 2
 #define NONE 2
@@ -188,7 +188,7 @@ done:
 inline arrive(l) {
     onTheWay[l] = false;
     arrivedAt = l;
-    // The phone drops a wake-up that has arrived before, and so asks its user once.
+    // The phone asks about a wake-up once, however often it arrives; see wake-up.pml.
 #ifdef FLAW_ASKED_AGAIN
     assert(!isAsked);
 #endif

@@ -4,7 +4,8 @@
 // A client contacts the phone. The gateway sends the wake-up to the push server, which accepts it, refuses it, or does
 // not answer. It delivers the wake-up at any time after it has received it, so the phone may join before the relay
 // knows the answer. The client may disconnect, and the operator may drain the relay, at any time. With weak fairness,
-// which pan -f assumes, a timer expires unless its state ends first.
+// which pan -f assumes, a timer expires unless its state ends first. A push server that repeats or withholds wake-ups
+// is in wake-up.pml.
 //
 // The names of states and events are those of the code. `unopened` is a wake-up before it begins.
 
