@@ -80,8 +80,10 @@ package final class CodeDisplay: Sendable {
         // The question names the code.
         case .linkOffered: break
         case .waitingForLink: enter("waiting-for-link", "waiting for the phone to offer a link")
-        case .contacting(let name):
-            enter("contacting", "contacting \(name.quoted)", [("phone", name.description)])
+        case .contacting(let name, let linked):
+            let time = UTCTime.text(linked)
+            let text = "contacting \(name.quoted), linked on \(time.prefix(10))"
+            enter("contacting", text, [("phone", name.description), ("linked", time)])
         case .phoneNotified(let name):
             enter("phone-notified", "accept the request on \(name.quoted)", [("phone", name.description)])
         }

@@ -11,6 +11,7 @@ internal import HybridPrimitives
 internal import HybridProgram
 internal import HybridSession
 internal import HybridTPM
+internal import HybridThreads
 
 /// A scan with its resolved settings, which reads a code and answers the device that shows it.
 struct ScanRunner: Sendable {

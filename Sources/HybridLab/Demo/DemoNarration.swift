@@ -42,7 +42,7 @@ final class DemoNarration: Sendable {
             say(matrix.terminalText(style: isatty(STDOUT_FILENO) == 1 ? .colored : .plainOnDark))
         case .phoneFound: step("client", "receives an advert that the code's key decrypts: the phone is near")
         case .connecting(let domain): step("client", "connects to the tunnel at \(domain.host), with Noise inside TLS")
-        case .contacting(let name):
+        case .contacting(let name, _):
             step("client", "asks the relay for \(name.quoted), with a proof that it knows the secret of the link")
         case .phoneNotified: step("relay", "wakes the phone and keeps the client's tunnel")
         case .radioLost, .radioRestored, .connectingByRadio, .connectedByRadio, .radioChannelFailed, .answered,

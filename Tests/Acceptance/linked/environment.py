@@ -198,11 +198,14 @@ class OurClient:
         options = self._env.request(credential)
         run = self.show(options, ["--link"], port)
         scan = phone.scan(run.code, link=True)
-        name = run.event("link-offer")["phone"]
+        offer = run.event("link-offer")
+        name = offer["phone"]
         must(name not in [known["name"] for known in self.phones()], "expected no link before the user's answer")
         run.write("yes\n")
         self._env.accepted(run, options)
         self._env.ended(scan)
+        must(isinstance(phone, PythonPhone) or f"link code {offer['link_code']}" in scan.said(),
+             f"expected the digits of {offer} on the phone; found {scan.said()}")
         must(run.event("linked")["phone"] == name, f"expected a link with {name}; found {run.events}")
         must(name in [known["name"] for known in self.phones()], f"expected {name} in the list; found {self.phones()}")
         return name

@@ -77,7 +77,7 @@ struct LinkStoreTests {
             var map = try #require(CBORDecoder.decode(link.file, mode: .strict).map)
             (map[0], map[11]) = (nil, nil)
             try test.store.save(link)
-            let path = folder.path + "/" + (try #require(TestFile.contents(below: folder.path).first))
+            let path = folder.path + "/" + (try #require(TestFile.contents(below: folder.path).keys.first { $0.hasSuffix(".cbor") }))
             try Data(CBOREncoder.encode(map)).write(to: URL(fileURLWithPath: path))
             _ = test.takeWarnings()
             #expect(try test.store.links().isEmpty)

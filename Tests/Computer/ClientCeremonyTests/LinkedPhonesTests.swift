@@ -20,7 +20,7 @@ private final class Recorder: Sendable {
 
     @Sendable func show(_ event: ClientEvent) {
         switch event {
-        case .contacting(let name): add("contacting \(name)")
+        case .contacting(let name, _): add("contacting \(name)")
         case .phoneFound: add("found")
         case .waitingForUser: add("confirm")
         default: add("other")
@@ -53,7 +53,7 @@ struct LinkedPhonesTests {
             let recorder = Recorder()
             let phones = try #require(LinkedPhones(test.store, [link], for: .program, codeDelay: Self.never))
             let result = try await phones.perform(show: recorder.show, failed: recorder.show) { link, _, events in
-                events(.contacting(link.name))
+                events(.contacting(link.name, linked: link.created))
                 events(.phoneFound)
                 return Self.result(.success, 1)
             } code: { _ in
@@ -99,7 +99,7 @@ struct LinkedPhonesTests {
             let recorder = Recorder()
             let phones = try #require(LinkedPhones(test.store, links, for: .program, codeDelay: Self.never))
             let result = try await phones.perform(show: recorder.show, failed: recorder.show) { link, _, events in
-                events(.contacting(link.name))
+                events(.contacting(link.name, linked: link.created))
                 return Self.result(.noCredentials, 1)
             } code: { _ in
                 Self.result(.success, 2)

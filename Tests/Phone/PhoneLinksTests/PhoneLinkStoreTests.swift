@@ -66,7 +66,7 @@ struct PhoneLinkStoreTests {
             let store = try PhoneLinkStore(path: folder.path + "/phone")
             let record = try Sample.record()
             try store.add(record)
-            let file = try #require(TestFile.contents(below: folder.path).first { $0.hasSuffix(".cbor") })
+            let file = try #require(TestFile.contents(below: folder.path).keys.first { $0.hasSuffix(".cbor") })
             var map = try #require(CBORDecoder.decode(PhoneLinkFile.encode(record).dropLast(32), mode: .strict).map)
             (map[0], map[8], map[9], map[10]) = (1, .bytes([UInt8](repeating: 0, count: 16 * 1024)), [], false)
             let body = CBOREncoder.encode(map)

@@ -219,8 +219,8 @@ public enum ClientEvent: Sendable {
     case waitingForLink
     /// The phone has offered a link, and shows the same code.
     case linkOffered(LinkCode)
-    /// A linked phone is being contacted.
-    case contacting(PhoneName)
+    /// A linked phone is being contacted; `linked` is the time of linking in seconds since 1970.
+    case contacting(PhoneName, linked: UInt64)
     /// The relay has notified the linked phone, or is about to.
     case phoneNotified(PhoneName)
 }

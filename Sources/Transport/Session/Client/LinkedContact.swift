@@ -156,7 +156,7 @@ extension ClientSession {
         events: @escaping @Sendable (ClientEvent) -> Void
     ) async throws -> ClientResult {
         let contact = LinkedContact(link, hint: request.hint, claims)
-        events(.contacting(link.name))
+        events(.contacting(link.name, linked: link.created))
         let outcome: Result<ClientResult, Unfit> = try await ClientFailure.wrapping {
             do {
                 return try await withThrowingTaskGroup(of: Result<ClientResult, Unfit>?.self) { group in
