@@ -6,8 +6,8 @@ internal import HybridPrimitives
 
 /// The passkeys that can be imported from an export of another program.
 ///
-/// The formats are the Credential Exchange Format, Bitwarden's unencrypted JSON and files of KeePassXC, each also in a
-/// ZIP archive.
+/// The formats are the Credential Exchange Format and Bitwarden's unencrypted JSON, each also in a ZIP archive, and files of
+/// KeePassXC.
 package struct ExchangeFile: Sendable {
     /// Passkeys that can be imported, in the order of the file.
     package private(set) var passkeys: [ExchangedPasskey] = []
