@@ -124,8 +124,8 @@ let libraries: [Target] = [
         "HybridNetwork",
         in: "Transport",
         [
-            "HybridPrimitives", "HybridThreads", "HybridBoringTLS", crypto, nio("NIOCore"), nio("NIOPosix"),
-            nio("NIOHTTP1"),
+            "HybridPrimitives", "HybridThreads", "HybridProgram", "HybridBoringTLS", crypto, nio("NIOCore"),
+            nio("NIOPosix"), nio("NIOHTTP1"),
         ]
     ),
     library(
@@ -146,14 +146,16 @@ let libraries: [Target] = [
     library(
         "HybridVault",
         in: "Phone",
-        ["HybridThreads", "HybridCredentialExchange", "HybridTPM", crypto, cryptoExtras]
+        ["HybridThreads", "HybridCredentialExchange", "HybridTPM", "CHybridLinux", crypto, cryptoExtras]
     ),
     library("HybridVaultAgent", in: "Phone", ["HybridDBus", "HybridAuthenticator", "HybridCommandSupport"]),
     library("HybridPhoneLinks", in: "Phone", ["HybridCommandSupport", "HybridSession", crypto]),
     library(
         "HybridQRScanning",
         in: "Phone",
-        ["HybridPrimitives", "HybridThreads", "CHybridZBar", "CHybridPNG", "CHybridTurboJPEG"]
+        [
+            "HybridPrimitives", "HybridThreads", "CHybridLinux", "CHybridZBar", "CHybridPNG", "CHybridTurboJPEG",
+        ]
     ),
     library("HybridPinentry", in: "Phone", ["HybridPrimitives", "HybridThreads"]),
     library("HybridDesktopPortal", in: "Phone", ["HybridPrimitives", "HybridDBus"]),

@@ -104,7 +104,7 @@ let modules: [Target] = [
     module(
         "HybridQRScanning",
         in: "Phone",
-        ["HybridPrimitives", "CHybridZBar", "CHybridPNG", "CHybridTurboJPEG", "HybridThreads"]
+        ["HybridPrimitives", "CHybridLinux", "CHybridZBar", "CHybridPNG", "CHybridTurboJPEG", "HybridThreads"]
     ),
     module("HybridDBus", in: "Support", []),
     module("HybridBLEAdvert", ["HybridCaBLE", "HybridDBus"]),
@@ -130,7 +130,7 @@ let modules: [Target] = [
         in: "Phone",
         [
             "HybridPrimitives", "HybridThreads", "HybridCBOR", "HybridCTAP", "HybridAuthenticator",
-            "HybridCredentialExchange", "HybridTPM", crypto, cryptoExtras,
+            "HybridCredentialExchange", "HybridTPM", "CHybridLinux", crypto, cryptoExtras,
         ]
     ),
     module("HybridPinentry", in: "Phone", ["HybridPrimitives"]),

@@ -33,6 +33,7 @@ let package = Package(
             dependencies: [
                 .product(name: "HybridRelyingParty", package: "hybrid"),
                 .product(name: "HybridWebAuthn", package: "hybrid"),
+                .product(name: "HybridPrimitives", package: "hybrid"),
                 .product(name: "HybridCTAP", package: "hybrid"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),

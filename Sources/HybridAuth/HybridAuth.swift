@@ -4,6 +4,7 @@ internal import ArgumentParser
 internal import Glibc
 internal import HybridCommandSupport
 internal import HybridProgram
+internal import HybridQRScanning
 internal import HybridTPM
 
 /// `hybrid-auth`: makes this computer an authenticator that signs in on other devices with its passkeys.
@@ -25,6 +26,7 @@ struct HybridAuth: AsyncParsableCommand {
 
     static func main() async {
         ProcessMemory.protect()
+        PictureProcess.runIfRequested()
         // For pinentry, which holds the PIN.
         ProcessMemory.forbidCoreDumps()
         TPMAddress.silenceLibrary()

@@ -3,6 +3,7 @@
 internal import ArgumentParser
 internal import HybridCommandSupport
 internal import HybridProgram
+internal import HybridQRScanning
 
 /// The program `hybrid-lab`: cross-device sign-in without a phone or Bluetooth, for tests and demonstrations.
 @main
@@ -20,6 +21,7 @@ struct HybridLab: AsyncParsableCommand {
 
     static func main() async {
         ProcessMemory.protect()
+        PictureProcess.runIfRequested()
         await runMain(programName, requiresOutput: true)
     }
 }

@@ -93,14 +93,14 @@ struct QROfferTests {
         var random = SeededGenerator()
         let text = Self.text(try Self.map(&random))
         let digits = String(text.dropFirst(6))
-        for scheme in ["FIDO:/", "fido:/", "Fido:/", "fIdO:/"] {
+        for scheme in ["FIDO:/", "fido:/", "Fido:/", "fIdO:/", "fido://", "FIDO://"] {
             #expect(throws: Never.self) { try QROffer(parsing: scheme + digits) }
         }
         for scheme in ["", "FIDO:", "FIDO/", "FIDO:\\", " FIDO:/", "F1DO:/", "FİDO:/", "FIDO;/", "ＦＩＤＯ:/", "http://"] {
             #expect(throws: QROffer.ParseError.notFIDO) { try QROffer(parsing: scheme + digits) }
         }
         for damaged in [
-            "/" + digits, digits + " ", digits + "\n", " " + digits, "-" + digits.dropFirst(1), digits + "٣",
+            "//" + digits, "/", digits + "/", digits + " ", " " + digits, "-" + digits.dropFirst(1), digits + "٣",
         ] {
             #expect(throws: QROffer.ParseError.damaged) { try QROffer(parsing: "FIDO:/" + damaged) }
         }

@@ -206,7 +206,6 @@ struct ForeignClientTests {
             .broken("unknown message type", "can't be read"),
             .broken("JSON", "JSON"),
             .broken("damaged update", "can't be read"),
-            .broken("update with a damaged link", "can't be read"),
             .unusable("no command", 0x03),
             .unusable("unknown command", 0x01),
             .unusable("request that is not CBOR", 0x12),

@@ -39,6 +39,20 @@ struct VaultCommandTests {
         }
     }
 
+    @Test("forget: a vault that was deleted on purpose makes room for a new one, and only then")
+    func forget() async throws {
+        try await VaultProgram.run { program in
+            try await program(["init"], typing: [Self.pin, Self.pin]).expect(0, errors: "created")
+            try await program(["forget"]).expect(77, errors: "the vault is still at")
+            try FileManager.default.removeItem(atPath: program.vault)
+            try await program(["status"]).expect(66, errors: "if you deleted it, run hybrid-auth vault forget")
+            try await program(["init"], typing: [Self.pin, Self.pin]).expect(66, errors: "is gone")
+            try await program(["forget"]).expect(0, errors: "the next scan creates a new one there")
+            try await program(["forget"]).expect(66, errors: "there is nothing to forget")
+            try await program(["init"], typing: [Self.pin, Self.pin]).expect(0, errors: "created")
+        }
+    }
+
     @Test("five wrong PINs lock the vault, across restarts")
     func lockout() async throws {
         try await VaultProgram.run { program in

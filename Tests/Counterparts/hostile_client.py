@@ -146,7 +146,6 @@ ATTACKS = {
     "unknown message type": sending(b"\x09"),
     "JSON": sending(b"\x03{}"),
     "damaged update": sending(b"\x02\xa1"),
-    "update with a damaged link": sending(b"\x02" + cbor.canonical({1: {1: b"contact"}})),
     "no command": asking(b""),
     "unknown command": asking(b"\x40"),
     "request that is not CBOR": asking(b"\x02\xa2\x01"),

@@ -47,7 +47,7 @@ class Inspection:
         info = cbor.read(fields[1])
         self.expect("FIDO_2_0" in info.get(1, []) and "FIDO_2_2" not in info.get(1, []), f"versions {info.get(1)}")
         self.expect(len(info.get(3, b"")) == 16, "no AAGUID")
-        self.expect(set(info.get(2, [])) <= {"prf", "signedData"}, f"extensions {info.get(2)}")
+        self.expect(set(info.get(2, [])) <= {"prf", "signedData", "credProtect"}, f"extensions {info.get(2)}")
         options = info.get(4, {})
         self.expect(options.get("rk") is True and options.get("uv") is True, f"options {options}")
         self.expect("clientPin" not in options and 6 not in info, "a PIN over hybrid")

@@ -8,7 +8,7 @@ Prints `listening on 127.0.0.1:PORT` on standard error. --lead-to sends every tu
 hang-up, status=NNN, garbage, long, eager (sends bytes after its response) or slow (sends its response byte by byte).
 While FILE exists, nothing that the client sends reaches the server.
 """
-import argparse, asyncio, base64, json, os, sys
+import argparse, asyncio, base64, json, os, re, sys
 
 
 async def pump(reader, writer, is_muted=lambda: False):
@@ -71,6 +71,7 @@ class Proxy:
                 return
         method, target, version = head[0].split(" ")
         assert method == "CONNECT" and version == "HTTP/1.1" and fields["host"] == target, head
+        assert re.fullmatch(r"hybrid-[a-z]+/[0-9]+(\.[0-9]+)*", fields["user-agent"]), head
         host, _, port = target.rpartition(":")
         if self.options.lead_to:
             host, port = "127.0.0.1", self.options.lead_to

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -66,6 +67,27 @@ struct PictureInputTests {
             #expect(missing.status == 66 && missing.lastLine.contains("no such file"), "\(missing)")
             let folder = try await fixture.scan(["--image", fixture.folder])
             #expect(folder.status == 66 && folder.lastLine.contains("not a regular file"), "\(folder)")
+        }
+    }
+
+    @Test("Decodes pictures in a process that can't open files or connections")
+    func confined() async throws {
+        try await ScanFixture.with { fixture in
+            // The pipe stays open, so that the process waits for its picture.
+            let script = "mkfifo pipe && exec 3<>pipe && exec \"$0\" --search-picture <pipe"
+            let program = try RunningProgram(
+                "/bin/sh",
+                ["-c", "cd \(fixture.folder) && \(script)", BuildFolder.program("hybrid-auth")],
+                in: fixture.folder
+            )
+            defer { program.send(SIGKILL) }
+            try await Waiting.until("confinement") {
+                let status = TestFile.text("/proc/\(program.identifier)/status").split(separator: "\n")
+                return ["Seccomp:\t2", "NoNewPrivs:\t1"].allSatisfy { line in status.contains { $0 == line } }
+            }
+            let path = try fixture.write("code.png", ScanFixture.picture([ScanFixture.code.lowercased()]))
+            let ending = try await fixture.scan(["--image", path])
+            #expect(ending.status == 69 && ending.lastLine.contains(ScanFixture.afterReading), "\(ending)")
         }
     }
 

@@ -83,6 +83,7 @@ struct RequestTests {
             let cases = [
                 ("/api/sign-in", long, "too-long"), ("/api/sign-in", Array("[".utf8), "malformed-response"),
                 ("/api/sign-in/options", Array("[".utf8), "malformed"),
+                ("/api/sign-in/options", Array(#"{"x":1,"x":2}"#.utf8), "malformed"),
             ]
             for (path, body, error) in cases {
                 let response = try await client.send("POST", path, body)

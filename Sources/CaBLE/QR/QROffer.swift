@@ -83,6 +83,8 @@ extension QROffer {
 
     /// Creates an offer from the text of a QR code: a scheme in either case, and ASCII digits; it may end a line.
     ///
+    /// One more slash is accepted, because programs that pass URLs on write `fido://` and the digits.
+    ///
     /// - Throws: ``ParseError``.
     public init(parsing text: some StringProtocol) throws(ParseError) {
         // Programs that draw codes leave the end of a line there.
@@ -90,6 +92,9 @@ extension QROffer {
         while let last = characters.last, last == 0x0A || last == 0x0D { characters.removeLast() }
         let scheme = characters.prefix(Self.scheme.utf8.count)
         guard String(decoding: scheme, as: UTF8.self).uppercased() == Self.scheme else { throw .notFIDO }
+        if characters.count > scheme.count, characters[scheme.count] == UInt8(ascii: "/") {
+            characters.remove(at: scheme.count)
+        }
         guard characters.count <= Limits.qrTextCharacters,
             let bytes = DigitCoding.decode(characters.dropFirst(scheme.count)), !bytes.isEmpty
         else { throw .damaged }

@@ -16,7 +16,7 @@ struct ImportCommand: AsyncParsableCommand {
         abstract: "Add the passkeys of another program's export.",
         discussion: """
             The file is a .json file in the Credential Exchange Format of the FIDO Alliance or Bitwarden's unencrypted \
-            export, or a .zip archive with such a file. Passwords and other items that are not passkeys are left out \
+            export, a .zip archive with such a file, or a .passkey file of KeePassXC. Passwords and other items that are not passkeys are left out \
             and named. Existing passkeys in the vault do not change. The sites in the file are listed before the PIN is \
             asked for, and imported passkeys are offered after all others.
             """

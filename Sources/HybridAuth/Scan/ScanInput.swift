@@ -81,6 +81,9 @@ extension ScanInput {
     /// Returns true for sign-in codes; other codes in a picture are ignored.
     @Sendable private static func isSignIn(_ code: ScannedText) -> Bool { code.begins(with: "FIDO:/") }
 
+    /// The beginning of sign-in codes.
+    private static let signInStart = "FIDO:/"
+
     private static func image(_ path: String, named name: String) async throws -> QROffer {
         let bytes: [UInt8]
         do throws(FileReadError) {
@@ -90,7 +93,11 @@ extension ScanInput {
         }
         let finding: CodeSearch.Finding
         do throws(CodeSearch.Failure) {
-            finding = try await CodeSearch.codes(inPicture: bytes, limit: pictureTimeout, where: isSignIn)
+            finding = try await CodeSearch.codes(
+                inPicture: bytes,
+                beginningWith: signInStart,
+                limit: pictureTimeout
+            )
         } catch {
             switch error {
             case .picture(let error): throw CommandFailure("\(name): \(error.sentence)", status: error.status)

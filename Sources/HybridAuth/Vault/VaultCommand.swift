@@ -19,7 +19,7 @@ struct VaultCommand: AsyncParsableCommand {
         subcommands: [
             VaultInitCommand.self, VaultStatusCommand.self, VaultChangePIN.self, VaultAddPassphrase.self,
             VaultRecoveryCode.self, VaultTPMCommand.self, VaultFingerCommand.self, VaultBackupCommand.self,
-            VaultRestore.self, VaultRekey.self, VaultAccept.self,
+            VaultRestore.self, VaultRekey.self, VaultAccept.self, VaultForgetCommand.self,
         ]
     )
 }

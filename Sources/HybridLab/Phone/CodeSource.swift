@@ -79,7 +79,11 @@ final class CodeReader: Sendable {
         }
         let finding: CodeSearch.Finding
         do throws(CodeSearch.Failure) {
-            finding = try await CodeSearch.codes(inPicture: bytes, limit: pictureTimeout, where: isSignIn)
+            finding = try await CodeSearch.codes(
+                inPicture: bytes,
+                beginningWith: signInStart,
+                limit: pictureTimeout
+            )
         } catch {
             switch error {
             case .picture(let error): throw CommandFailure("\(path): \(error.sentence)", status: .dataError)
@@ -116,4 +120,7 @@ final class CodeReader: Sendable {
     }
 
     @Sendable private static func isSignIn(_ code: ScannedText) -> Bool { code.begins(with: "FIDO:/") }
+
+    /// The beginning of sign-in codes.
+    private static let signInStart = "FIDO:/"
 }

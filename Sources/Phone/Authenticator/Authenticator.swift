@@ -50,11 +50,12 @@ public actor Authenticator {
     /// `authenticatorGetAssertion` apply here. Version 2.1 added non-discoverable passkeys and the replacement of
     /// discoverable ones; 2.3 added the preference for an attestation format. The commands of these versions for PINs
     /// entered on the client and for managing a security key's memory do not apply to hybrid transports. `largeBlob` is
-    /// missing because the behavior of phones over hybrid transports is not documented. `signedData` is an extension of
-    /// these programs (`SignedDataInput`).
+    /// missing because the behavior of phones over hybrid transports is not documented. `credProtect` holds without being
+    /// stored: no passkey is used without verification. `signedData` is an extension of these programs
+    /// (`SignedDataInput`).
     public static let info = AuthenticatorInfo(
         versions: ["FIDO_2_0", "FIDO_2_1", "FIDO_2_3"],
-        extensions: [PRFInput.extensionName, SignedDataInput.extensionName],
+        extensions: [PRFInput.extensionName, SignedDataInput.extensionName, CredentialProtection.extensionName],
         aaguid: aaguid,
         options: ["rk": true, "uv": true],
         transports: ["internal", "hybrid"],

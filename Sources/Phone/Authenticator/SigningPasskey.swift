@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 private import Crypto
+internal import HybridCBOR
 internal import HybridCTAP
 
 /// A signer for one passkey, which creates authenticator data, signatures and extension outputs.
@@ -21,7 +22,9 @@ struct SigningPasskey {
     /// Returns the response to the request that created the passkey.
     func creation(for request: MakeCredentialRequest) throws(AuthenticatorFailure) -> MakeCredentialResponse {
         let algorithm = Self.algorithm(request) ?? .es256
-        let data = authenticatorData(new: algorithm)
+        // Each use is verified, which is the strictest protection. The output repeats the request, because clients such as
+        // libfido2 compare both.
+        let data = authenticatorData(new: algorithm, request.credentialProtection?.extensionInput)
         var response =
             Self.selfAttests(request)
             ? MakeCredentialResponse(
@@ -85,7 +88,10 @@ struct SigningPasskey {
     }
 
     /// Returns authenticator data, which contain the passkey's key with this algorithm if it is new.
-    private func authenticatorData(new algorithm: COSEAlgorithm? = nil) -> AuthenticatorData {
+    private func authenticatorData(
+        new algorithm: COSEAlgorithm? = nil,
+        _ outputs: CBORMap? = nil
+    ) -> AuthenticatorData {
         var flags: AuthenticatorData.Flags = [.userPresent, .userVerified]
         if passkey.isBackupEligible { flags.insert(.backupEligible) }
         // An existing backup cannot contain a passkey that was just created.
@@ -101,7 +107,8 @@ struct SigningPasskey {
                     id: passkey.id,
                     publicKey: COSEKey(passkey.privateKey.publicKey, algorithm: algorithm)
                 )
-            }
+            },
+            extensions: outputs
         )
     }
 }

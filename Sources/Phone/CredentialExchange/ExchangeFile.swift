@@ -6,7 +6,8 @@ internal import HybridPrimitives
 
 /// The passkeys that can be imported from an export of another program.
 ///
-/// The formats are the Credential Exchange Format and Bitwarden's unencrypted JSON, each also in a ZIP archive.
+/// The formats are the Credential Exchange Format and Bitwarden's unencrypted JSON, each also in a ZIP archive, and files of
+/// KeePassXC.
 package struct ExchangeFile: Sendable {
     /// Passkeys that can be imported, in the order of the file.
     package private(set) var passkeys: [ExchangedPasskey] = []
@@ -62,10 +63,7 @@ package struct ExchangeFile: Sendable {
     /// Unknown members are ignored, as the format requires.
     init(json: [UInt8], checking check: Check = { _ in }) throws(ParseError) {
         do {
-            // Editors on Windows add a byte order mark, which readers may ignore (RFC 8259 §8.1).
-            let hasMark = json.starts(with: [0xEF, 0xBB, 0xBF])
-            let bytes = hasMark ? Array(json.dropFirst(3)) : json
-            let text = try JSONText(parsing: bytes, maximumValues: ExchangeFormat.maximumValues)
+            let text = try JSONText(parsing: json, maximumValues: ExchangeFormat.maximumValues, mayBeMarked: true)
             let document = JSONCursor(text, named: "the document")
             for credential in try Self.credentials(document) { add(credential, check) }
         } catch {
@@ -77,8 +75,15 @@ package struct ExchangeFile: Sendable {
         }
     }
 
-    /// Returns the credentials of a document of the Credential Exchange Format, or of an export of Bitwarden.
+    /// Returns the credentials of a document of the Credential Exchange Format, or of an export of another program.
     private static func credentials(_ document: JSONCursor) throws -> [ImportedCredential] {
+        if KeePassXCPasskey.describes(document.value) { return [KeePassXCPasskey.credential(document.value)] }
+        guard document.value.member("vaults") == nil || document.value.member("accounts") != nil else {
+            throw ParseError(
+                reason: "it is an export of Proton Pass, which writes passkeys in a form of its own that this program "
+                    + "can't read; create a new passkey at each site"
+            )
+        }
         let isExchange = ["version", "accounts"].contains { document.value.member($0) != nil }
         if !isExchange, ["items", "encrypted"].contains(where: { document.value.member($0) != nil }) {
             return try BitwardenItem.items(document).flatMap(\.credentials)

@@ -85,7 +85,7 @@ final class AssuanConversation {
             guard fits else { throw .protocolViolation }
             switch reply {
             case .ok:
-                guard response.secret.decodePercent() else { throw .protocolViolation }
+                response.secret.decodePercent()
                 return response
             case .error(let code):
                 response.code = code == 0 ? -1 : code

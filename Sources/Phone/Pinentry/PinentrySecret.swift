@@ -51,15 +51,14 @@ package final class PinentrySecret: SecretMaterial, @unchecked Sendable {
 
     /// Replaces each `%XX` with its byte, in place.
     ///
-    /// - Returns: False if a percent sign is not followed by two digits.
-    func decodePercent() -> Bool {
+    /// A percent sign without two hexadecimal digits stays: some programs do not escape the one that was typed.
+    func decodePercent() {
         let bytes = storage.memory
         var (from, to) = (0, 0)
         while from < count {
-            if bytes[from] == UInt8(ascii: "%") {
-                guard from + 2 < count, let high = Hex.value(of: bytes[from + 1]),
-                    let low = Hex.value(of: bytes[from + 2])
-                else { return false }
+            if bytes[from] == UInt8(ascii: "%"), from + 2 < count, let high = Hex.value(of: bytes[from + 1]),
+                let low = Hex.value(of: bytes[from + 2])
+            {
                 bytes[to] = high << 4 | low
                 from += 3
             } else {
@@ -70,6 +69,5 @@ package final class PinentrySecret: SecretMaterial, @unchecked Sendable {
         }
         SecretBytes.wipe(UnsafeMutableRawBufferPointer(rebasing: bytes[to..<count]))
         count = to
-        return true
     }
 }

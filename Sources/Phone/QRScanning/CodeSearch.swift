@@ -46,18 +46,17 @@ package struct CodeSearch: ~Copyable {
         where isWanted: (ScannedText) -> Bool
     ) throws(PictureError) -> Finding {
         let whole = PictureView(scale: .reduced(by: PictureView.fit(picture)))
-        return try codes(in: picture, views: [whole], while: { true }, where: isWanted)
+        return try codes(in: picture, views: [whole], where: isWanted)
     }
 
-    /// Searches these views as long as `shouldContinue` returns true.
+    /// Searches these views until one has a matching code.
     func codes(
         in picture: GrayPicture,
         views: [PictureView],
-        while shouldContinue: () -> Bool,
         where isWanted: (ScannedText) -> Bool
     ) throws(PictureError) -> Finding {
         var showsOthers = false
-        for view in views where shouldContinue() {
+        for view in views {
             let texts = try texts(in: try view.applied(to: picture))
             let wanted = texts.filter(isWanted)
             if wanted.count < texts.count { showsOthers = true }

@@ -19,10 +19,13 @@ package final class ScannedText: SecretMaterial, @unchecked Sendable {
 
     /// Returns true if the text begins with these ASCII characters, in either case.
     package func begins(with start: StaticString) -> Bool {
+        start.withUTF8Buffer { begins(with: Array($0)) }
+    }
+
+    /// Returns true if the text begins with the bytes of these ASCII characters, in either case.
+    func begins(with start: [UInt8]) -> Bool {
         withBytes { bytes in
-            start.withUTF8Buffer { start in
-                bytes.count >= start.count && zip(start, bytes).allSatisfy { Self.lowerCase($0) == Self.lowerCase($1) }
-            }
+            bytes.count >= start.count && zip(start, bytes).allSatisfy { Self.lowerCase($0) == Self.lowerCase($1) }
         }
     }
 

@@ -22,7 +22,13 @@ package enum VaultError: ExplainedFailure, Hashable {
     /// The path does not name a directory.
     case notADirectory(path: String)
     /// The directory is accessible to other users; `mode` contains its permission bits.
-    case loosePermissions(path: String, mode: UInt32)
+    ///
+    /// On a foreign file system, `chmod` cannot change them.
+    case loosePermissions(path: String, mode: UInt32, ForeignFileSystem? = nil)
+    /// The vault to forget is still in its directory.
+    case stillThere(path: String)
+    /// This device has not seen a vault at the path.
+    case notKnown(path: String)
     /// The directory belongs to another user.
     case notOwned(path: String)
     /// The directory cannot be opened for another reason; the text says which.
@@ -128,7 +134,11 @@ package enum VaultError: ExplainedFailure, Hashable {
         switch self {
         case .doesNotExist(let path): (.noInput, "there is no vault at \(path); the first scan creates it")
         case .missing(let path):
-            (.noInput, "the vault at \(path) is gone; mount its disk, let the file sync finish, or restore a backup")
+            (
+                .noInput,
+                "the vault at \(path) is gone; mount its disk, let the file sync finish, or restore a backup; if you "
+                    + "deleted it, run hybrid-auth vault forget"
+            )
         case .incomplete(let path):
             (.noInput, "the vault at \(path) lacks vault.json; let the file sync finish or restore a backup")
         case .notAVault(let path):
@@ -136,16 +146,22 @@ package enum VaultError: ExplainedFailure, Hashable {
         case .anotherVault(let path):
             (
                 .dataError,
-                "vault.json at \(path) names another vault than before; restore that file or the whole directory"
+                "vault.json at \(path) names another vault than before; restore that file or the whole directory, or "
+                    + "run hybrid-auth vault forget if you replaced the vault"
             )
         case .alreadyExists(let path):
             (.notPermitted, "there is a vault at \(path) already; nothing was changed")
         case .notADirectory(let path): (.noInput, "\(path) is not a directory; choose another path for the vault")
-        case .loosePermissions(let path, let mode):
+        case .loosePermissions(let path, let mode, let system):
             (
                 .notPermitted,
-                "other users can access \(path) (mode \(String(mode, radix: 8))); run: chmod 700 \(path)"
+                "other users can access \(path) (mode \(String(mode, radix: 8))"
+                    + (system.map { ", on \($0.remedy), or keep the vault elsewhere: --vault)" }
+                        ?? "); run: chmod 700 \(path)")
             )
+        case .stillThere(let path):
+            (.notPermitted, "the vault is still at \(path); delete that directory first, or choose another --vault")
+        case .notKnown(let path): (.noInput, "this device knows no vault at \(path); there is nothing to forget")
         case .notOwned(let path):
             (.notPermitted, "\(path) belongs to another user; choose a directory of your own")
         case .cannotOpen(let what): (.noInput, "the vault can't be opened: \(what)")

@@ -10,7 +10,7 @@ public import HybridWebAuthn
 public struct RelyingParty: Sendable {
     /// Algorithms whose signatures this library verifies, in order of preference.
     public static let supportedAlgorithms: [COSEAlgorithm] = [
-        .es256, .edDSA, COSEAlgorithm(rawValue: -35), COSEAlgorithm(rawValue: -36), .rs256,
+        .es256, .esp256, .edDSA, COSEAlgorithm(rawValue: -35), COSEAlgorithm(rawValue: -36), .rs256,
     ]
 
     /// Domain to which passkeys are bound.

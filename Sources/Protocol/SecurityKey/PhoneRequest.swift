@@ -32,7 +32,7 @@ public struct PhoneRequest: Equatable, Sendable {
     ///
     /// - Parameter phone: The description that the phone sent after the handshake.
     public func request(for phone: AuthenticatorInfo) -> CTAPRequest {
-        guard !phone.extensions.contains(Self.credentialProtection) else { return request }
+        guard !phone.extensions.contains(CredentialProtection.extensionName) else { return request }
         switch request {
         case .makeCredential(var request):
             request.extensions = request.extensions?.keeping(Self.extensions)
@@ -47,8 +47,6 @@ public struct PhoneRequest: Equatable, Sendable {
     /// `prf` is not one of them: its secret would cross the device unencrypted, and each program that has the device open
     /// receives all responses.
     static let extensions: Set<String> = [LargeBlobInput.extensionName]
-    /// An extension that only some phones support.
-    static let credentialProtection = "credProtect"
 
     /// The user handle of all keys that OpenSSH creates.
     private static let sharedHandle = [UInt8](repeating: 0, count: 32)
@@ -62,7 +60,7 @@ public struct PhoneRequest: Equatable, Sendable {
         var request = received
         request.userVerification = true
         request.excludeList = request.excludeList.map { CredentialDescriptor(id: $0.id, type: $0.type) }
-        request.extensions = request.extensions?.keeping(Self.extensions.union([Self.credentialProtection]))
+        request.extensions = request.extensions?.keeping(Self.extensions.union([CredentialProtection.extensionName]))
         if request.relyingParty.id.kind == .ssh, request.user.id.bytes == Self.sharedHandle,
             let handle = UserHandle(bytes: random(Self.sharedHandle.count))
         {
@@ -127,9 +125,10 @@ extension PhoneRequest {
                 response.authenticatorData.relyingPartyIDHash == request.relyingPartyID.hash,
                 let credential = Self.credential(response, allowed: request.allowList)
             else { return nil }
-            var members = CBORMap([1, 2, 3, 4].compactMap { key in received[key].map { (key, $0) } })
+            var members = CBORMap([1, 2, 3].compactMap { key in received[key].map { (key, $0) } })
             if response.credential == nil { members[1] = ["id": .bytes(credential.bytes), "type": "public-key"] }
-            if response.user == nil { members[4] = nil }
+            // Not as received: a malformed name is no reason for the client to refuse the response.
+            members[4] = response.user?.responseCBOR
             // Chromium rejects this member in the response to a request with an allow list.
             if response.userSelected, request.allowList.isEmpty { members[6] = true }
             return .success(.success(CBOREncoder.encode(members)), credential)

@@ -78,7 +78,7 @@ extension KeyCommandReader {
         guard case .makeCredential(let request) = try Self.request(.makeCredential, parameters) else {
             throw CTAPRequestError(status: .other, field: nil)
         }
-        guard request.algorithms.contains(.es256) else {
+        guard request.algorithms.contains(where: \.isP256) else {
             throw CTAPRequestError(status: .unsupportedAlgorithm, field: "pubKeyCredParams")
         }
         return .phone(PhoneRequest(request, random: random))

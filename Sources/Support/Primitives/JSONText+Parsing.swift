@@ -31,7 +31,7 @@ extension JSONText {
     /// Maximum number of parsed values, unless the caller states another.
     public static let maximumValues = 1 << 17
 
-    /// Creates a value from strict JSON: UTF-8 without a byte order mark, and unique names in each object.
+    /// Creates a value from strict JSON: UTF-8, and unique names in each object.
     ///
     /// As in JavaScript's `JSON.parse` with WebIDL's `USVString`, an escaped surrogate without its pair becomes U+FFFD.
     /// Numbers keep their text, because a conversion could change them.
@@ -39,10 +39,17 @@ extension JSONText {
     /// - Parameters:
     ///   - bytes: The text, of at most ``maximumLength`` bytes.
     ///   - maximumValues: Maximum number of values, because a value of two bytes takes many times as much memory.
-    public init(parsing bytes: [UInt8], maximumValues: Int = maximumValues) throws(JSONSyntaxError) {
+    ///   - mayBeMarked: True for files and bodies, which may begin with a byte order mark (RFC 8259 §8.1): editors on
+    ///     Windows add it, and browsers ignore it.
+    public init(
+        parsing bytes: [UInt8],
+        maximumValues: Int = maximumValues,
+        mayBeMarked: Bool = false
+    ) throws(JSONSyntaxError) {
         guard bytes.count <= Self.maximumLength else { throw .tooLong }
         guard String(validating: bytes, as: UTF8.self) != nil else { throw .malformed }
-        var parser = JSONParser(rest: bytes[...], maximumValues: maximumValues)
+        let isMarked = mayBeMarked && bytes.starts(with: [0xEF, 0xBB, 0xBF])
+        var parser = JSONParser(rest: bytes.dropFirst(isMarked ? 3 : 0), maximumValues: maximumValues)
         self = try parser.document()
     }
 }

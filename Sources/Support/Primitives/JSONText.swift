@@ -2,7 +2,7 @@
 
 /// A JSON value; the members of an object keep their order.
 ///
-/// All JSON from outside is parsed by ``init(parsing:maximumValues:)``. A ``JSONCursor`` reads records from the result and
+/// All JSON from outside is parsed by ``init(parsing:maximumValues:mayBeMarked:)``. A ``JSONCursor`` reads records from the result and
 /// reports malformed members by their paths; the accessors of this type return `nil` for them.
 public enum JSONText: Sendable, CustomStringConvertible {
     /// `null`.

@@ -29,6 +29,19 @@ struct CreationTests {
         #expect(await fixture.authenticator.lastFailure == nil)
     }
 
+    @Test("A known protection is in the signed outputs, and not in those of later uses", arguments: 0...4)
+    func protection(number: Int) async throws {
+        let fixture = try AuthenticatorFixture()
+        let response = try await fixture.create { $0.extensions = ["credProtect": .integer(number)] }
+        let made = try MakeCredentialResponse(parsing: response.body)
+        let isKnown = 1...3 ~= number
+        #expect(made.authenticatorData.extensions == (isKnown ? ["credProtect": .integer(number)] : nil))
+        #expect(made.authenticatorData.flags.contains(.extensions) == isKnown)
+        let stored = try #require(fixture.store.passkeys.first)
+        let used = try GetAssertionResponse(parsing: await fixture.sign(allow: [stored.descriptor]).body)
+        #expect(used.authenticatorData.extensions == nil)
+    }
+
     @Test("The response is encoded as CTAP requires", arguments: [false, true])
     func bytes(isBackedUp: Bool) async throws {
         let fixture = try AuthenticatorFixture(isBackedUp: isBackedUp)

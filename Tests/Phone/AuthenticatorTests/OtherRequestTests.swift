@@ -17,7 +17,7 @@ struct OtherRequestTests {
         #expect(info.aaguid == Authenticator.aaguid)
         #expect(info.aaguid != .zero)
         #expect(info.options == ["rk": true, "uv": true], "discoverable passkeys, verified users")
-        #expect(info.extensions == ["prf", "signedData"])
+        #expect(info.extensions == ["prf", "signedData", "credProtect"])
         #expect(info.attestationFormats == ["none", "packed"])
         #expect(info.algorithms == [.es256, .esp256])
         #expect(info.transports == ["internal", "hybrid"])

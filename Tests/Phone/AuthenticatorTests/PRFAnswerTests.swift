@@ -75,10 +75,12 @@ struct PRFAnswerTests {
         )
         let signed = try GetAssertionResponse(parsing: response.body)
         #expect(try fixture.verifies(signed, by: known))
-        var body: [UInt8] = [0xA4, 0x01, 0xA2, 0x62, 0x69, 0x64, 0x58, 0x20] + known.id.bytes
+        var body: [UInt8] = [0xA5, 0x01, 0xA2, 0x62, 0x69, 0x64, 0x58, 0x20] + known.id.bytes
         body += [0x64] + Array("type".utf8) + [0x6A] + Array("public-key".utf8)
         body += [0x02, 0x58, 0x25] + Array(SHA256.hash(data: Array("example.com".utf8))) + [0x0D, 0, 0, 0, 0]
         body += [0x03, 0x58, UInt8(signed.signature.count)] + signed.signature
+        // CTAP 2.2 §6.2.2: the user handle belongs to each discoverable credential.
+        body += [0x04, 0xA1, 0x62, 0x69, 0x64, 0x4D] + Array("handle of ada".utf8)
         body += [0x08, 0xA1, 0x63] + Array("prf".utf8) + [0xA1, 0x67] + Array("results".utf8)
         body += [0xA2, 0x65] + Array("first".utf8) + [0x58, 0x20] + Self.answer(Self.one)
         body += [0x66] + Array("second".utf8) + [0x58, 0x20] + Self.answer(Self.two)

@@ -105,8 +105,7 @@ struct SignInTests {
         body += [0x64] + Array("type".utf8) + [0x6A] + Array("public-key".utf8)
         body += [0x02, 0x58, 0x25] + Array(SHA256.hash(data: Array("example.com".utf8))) + [0x0D, 0, 0, 0, 0]
         body += [0x03, 0x58, UInt8(signature.count)] + signature
-        body += [0x04, 0xA3, 0x62, 0x69, 0x64, 0x4D] + Array("handle of ada".utf8)
-        body += [0x64] + Array("name".utf8) + [0x60, 0x6B] + Array("displayName".utf8) + [0x60]
+        body += [0x04, 0xA1, 0x62, 0x69, 0x64, 0x4D] + Array("handle of ada".utf8)
         body += [0x06, 0xF5]
         #expect(response.encoded == [0] + body)
     }

@@ -102,7 +102,7 @@ def bitwarden():
             passkey("handle", str(uuid.UUID(bytes=seed("handle", 16))), None, "example.com", userHandle=None),
             passkey("site", str(uuid.UUID(bytes=seed("site", 16))), None, "https://example.com"),
             passkey("key", str(uuid.UUID(bytes=seed("key", 16))), None, "example.com", keyValue="AAAA"),
-            passkey("truth", str(uuid.UUID(bytes=seed("truth", 16))), None, "example.com", discoverable="perhaps"))),
+            passkey("truth", str(uuid.UUID(bytes=seed("truth", 16))), None, "example.com", userHandle=None, discoverable="perhaps"))),
         item(2, "Note", secureNote={"type": 0}, notes="remember the milk"),
         item(3, "Card", card={"cardholderName": "Ada", "brand": "Visa", "number": "4111111111111111"}),
         item(4, "Identity", identity={"firstName": "Ada"}),

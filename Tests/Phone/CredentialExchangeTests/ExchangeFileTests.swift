@@ -31,8 +31,8 @@ struct ExchangeFileTests {
             skipped(file) == [
                 .otherType("basic-auth"): 1, .otherType("totp"): 1, .otherType("note"): 1,
                 .otherType("from-the-future"): 1, .otherAlgorithm: 3, .malformed(member: "rpId"): 1,
-                .malformed(member: "credentialId"): 1, .malformed(member: "userHandle"): 1,
-                .malformed(member: "key"): 1, .malformed(member: "username"): 1,
+                .malformed(member: "credentialId"): 1, .malformed(member: "userHandle"): 2,
+                .malformed(member: "key"): 1,
             ]
         )
         #expect(file.incomplete.map(\.what) == ["hmacSecret"])
@@ -208,8 +208,7 @@ struct ExchangeFileTests {
             ("credentialId", #""""#), ("credentialId", "7"), ("credentialId", #""A""#), ("credentialId", #""AB""#),
             ("credentialId", #""AQ=""#), ("credentialId", #""AQID=""#), ("credentialId", #""AQ+D""#), ("rpId", "null"),
             ("rpId", #""Example.com""#), ("rpId", #""example.com.""#), ("rpId", #""192.0.2.1""#), ("rpId", #""a b""#),
-            ("userHandle", #""""#), ("userHandle", "null"), ("username", "null"), ("username", "[]"),
-            ("userDisplayName", "false"), ("key", #""""#), ("key", "null"), ("key", #""AAAA""#),
+            ("userHandle", #""""#), ("userHandle", "null"), ("key", #""""#), ("key", "null"), ("key", #""AAAA""#),
         ]
     )
     func members(name: String, value: String) throws {
@@ -219,6 +218,21 @@ struct ExchangeFileTests {
             #expect(file.count == 1)
             #expect(skipped(file) == [.malformed(member: name): 1])
         }
+    }
+
+    @Test("a name of another type is lost, a missing one is empty, and the passkey stays")
+    func names() throws {
+        for name in ["username", "userDisplayName"] {
+            for (value, lost) in [("null", []), ("[]", [name]), ("7", [name]), (nil, [])] as [(String?, [String])] {
+                let passkey = value.map { Exchange.passkey([name: $0]) } ?? Exchange.passkey(leaving: name)
+                let file = try read(passkey)
+                let user = try #require(file.passkeys.first).passkey.user
+                #expect((name == "username" ? user.name : user.displayName) == "", "\(name): \(value ?? "none")")
+                #expect(file.incomplete.map(\.what) == lost && file.skipped.isEmpty)
+            }
+        }
+        let surrogate = try read(Exchange.passkey(["username": #""Ada \ud83d!""#]))
+        #expect(surrogate.passkeys.first?.passkey.user.name == "Ada \u{FFFD}!")
     }
 
     @Test("limits: the longest value that is accepted, and one more")

@@ -55,7 +55,7 @@ struct ImportFormatTests {
         let causes: [SkippedCredential] = [
             .otherAlgorithm, .otherAlgorithm, .malformed(member: "credentialId"), .malformed(member: "credentialId"),
             .malformed(member: "userHandle"), .malformed(member: "rpId"), .malformed(member: "keyValue"),
-            .malformed(member: "discoverable"),
+            .malformed(member: "userHandle"),
         ]
         #expect(file.skippedPasskeys.map(\.why) == causes)
         #expect(
@@ -78,9 +78,8 @@ struct ImportFormatTests {
             ("credentialId", #""a2e1049-4af23-400c-8146-23234e1830ed""#, "credentialId"),
             ("keyValue", nil, "keyValue"), ("keyValue", "null", "keyValue"), ("rpId", nil, "rpId"),
             ("rpId", #""ssh:""#, "rpId"), ("userHandle", nil, "userHandle"), ("userHandle", #""""#, "userHandle"),
-            ("userName", "7", "userName"), ("userName", "null", nil), ("userDisplayName", "[]", "userDisplayName"),
-            ("discoverable", "false", nil), ("discoverable", #""true""#, nil), ("discoverable", "null", nil),
-            ("discoverable", "7", "discoverable"), ("creationDate", "7", nil), ("counter", "null", nil),
+            ("userName", "null", nil), ("discoverable", "false", nil), ("discoverable", #""true""#, nil),
+            ("discoverable", "null", nil), ("creationDate", "7", nil), ("counter", "null", nil),
         ] as [(String, String?, String?)]
     )
     func bitwardenMembers(name: String, value: String?, malformed: String?) throws {
@@ -88,6 +87,60 @@ struct ImportFormatTests {
         #expect(file.count == (malformed == nil ? 1 : 0))
         #expect(file.skippedPasskeys.map(\.why) == (malformed.map { [.malformed(member: $0)] } ?? []))
         #expect(file.incomplete.isEmpty)
+    }
+
+    @Test(
+        "Bitwarden: members that a passkey can do without are lost if they have another type",
+        arguments: ["userName", "userDisplayName", "discoverable"]
+    )
+    func bitwardenDispensable(name: String) throws {
+        let file = try bitwarden([name: "[]"])
+        #expect(file.passkeys.map(\.passkey.isDiscoverable) == [true])
+        #expect(file.incomplete.map(\.what) == [name])
+        #expect(try read(#"{"items":[{"login":{"password":7,"totp":[]}}]}"#).skipped.isEmpty)
+    }
+
+    @Test("KeePassXC: the passkey of a file, and each member that is missing or malformed")
+    func keePassXC() throws {
+        func file(_ changes: [String: String?] = [:]) throws -> ExchangeFile {
+            let pem = Self.key.pemRepresentation.replacing("\n", with: "\\n")
+            var members: [String: String] = [
+                "credentialId": #""AQID""#, "privateKey": "\"\(pem)\"", "relyingParty": #""example.com""#,
+                "url": #""https://example.com""#, "userHandle": #""_wA""#, "username": #""ada""#,
+            ]
+            for (name, value) in changes { members[name] = value }
+            return try read("{" + members.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",") + "}")
+        }
+        let passkey = try #require(try file().passkeys.first).passkey
+        #expect(passkey.privateKey.rawRepresentation == Self.key.rawRepresentation)
+        #expect(passkey.id.bytes == [1, 2, 3] && passkey.relyingParty.text == "example.com")
+        #expect(passkey.user.id.bytes == [0xFF, 0] && passkey.user.name == "ada" && passkey.isDiscoverable)
+        for name in ["credentialId", "userHandle", "privateKey", "relyingParty"] {
+            #expect(try file([name: "7"]).skippedPasskeys.map(\.why) == [.malformed(member: name)])
+        }
+        let begin = #"-----BEGIN PRIVATE KEY-----\n"#
+        for text in ["", begin, begin + "AA", begin + #"%%\n-----END PRIVATE KEY-----"#] {
+            let changed = try file(["privateKey": "\"\(text)\""])
+            #expect(changed.skippedPasskeys.map(\.why) == [.malformed(member: "privateKey")], "\(text)")
+        }
+        let ed25519 =
+            begin + #"MC4CAQAwBQYDK2VwBCIEIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n-----END PRIVATE KEY-----"#
+        #expect(try file(["privateKey": "\"\(ed25519)\""]).skippedPasskeys.map(\.why) == [.otherAlgorithm])
+        #expect(try file(["username": nil]).count == 1)
+    }
+
+    @Test("Proton Pass: an export is refused by name")
+    func protonPass() {
+        for json in [
+            #"{"version":"1.31.0","userId":"x","encrypted":false,"vaults":{"s":{"items":[]}}}"#, #"{"vaults":{}}"#,
+        ] {
+            do throws(ExchangeFile.ParseError) {
+                _ = try read(json)
+                Issue.record("\(json) was taken")
+            } catch {
+                #expect(error.reason.contains("export of Proton Pass"), "\(error.reason)")
+            }
+        }
     }
 
     @Test("Bitwarden: only ES256 keys are taken", arguments: ["keyType", "keyAlgorithm", "keyCurve"])
@@ -170,7 +223,7 @@ struct ImportFormatTests {
         let both = Exchange.document(credentials: Exchange.passkey(["userName": #""draft""#]))
         #expect(try ExchangeFile(json: both).passkeys.map(\.label.account) == ["ada"])
         let neither = Exchange.document(credentials: Exchange.passkey(leaving: "username"))
-        #expect(try ExchangeFile(json: neither).skippedPasskeys.map(\.why) == [.malformed(member: "username")])
+        #expect(try ExchangeFile(json: neither).passkeys.map(\.label.account) == [""])
         for (blob, lost) in [
             (#"{"size":1,"alg":"deflate","data":"AQ"}"#, []), (#"{"size":1,"alg":"zstd","data":"AQ"}"#, ["largeBlob"]),
             (#"{"alg":"deflate","data":"AQ"}"#, ["largeBlob"]),

@@ -188,7 +188,8 @@ struct ZipArchiveTests {
         #expect(reason(files("a.json", "b.json")).contains("2 .json files"))
         #expect(reason(files("a/a.json", "b/b.json")).contains("2 .json files"))
         #expect(reason(files("readme.txt")).contains("has no .json file"))
-        #expect(reason(files("CXP-Export/index.jwe")).contains("encrypted for another program"))
+        #expect(reason(files("CXP-Export/index.jwe")).contains("encrypted (.jwe)"))
+        #expect(reason(files("Proton Pass/data.pgp")).contains("encrypted (.pgp); export it without encryption"))
         #expect(reason(files("a.json/")).contains("has no .json file"))
     }
 }

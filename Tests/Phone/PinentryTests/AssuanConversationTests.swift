@@ -65,7 +65,7 @@ struct ConversationTests {
             ("ERR 83886142 Timeout <Pinentry>", .timedOut),
             ("ERR 83918950 Inappropriate ioctl for device", .promptFailed(code: 32870)),
             ("ERR x", .protocolViolation), ("ERR", .protocolViolation), ("ERR -1", .protocolViolation),
-            ("HTTP/1.1 200 OK", .protocolViolation), ("END", .protocolViolation), ("D 12%3", .protocolViolation),
+            ("HTTP/1.1 200 OK", .protocolViolation), ("END", .protocolViolation),
         ]
     )
     func refusals(line: String, error: PinentryError) async throws {

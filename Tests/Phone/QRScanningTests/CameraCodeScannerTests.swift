@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
 import Glibc
 import HybridQRCode
 import Synchronization
@@ -135,37 +134,6 @@ struct CameraCodeScannerTests {
         for path in ["/dev/null", "/tmp"] {
             let sentence = failure(path)?.sentence
             #expect(sentence?.hasPrefix("the camera \(path) can't be used: ") == true, "\(sentence ?? "no error")")
-        }
-    }
-
-    @Test("a search that times out and one that is cancelled end")
-    func bounded() async throws {
-        var random = SeededGenerator(seed: 1)
-        var canvas = Canvas.desktop(width: 800, height: 600, using: &random)
-        canvas.draw(try QRMatrix(text: "FIDO:/123"), Pose(x: 400, y: 300, side: 200))
-        let bytes = try canvas.png()
-        // The search blocks at the first code until its end is known.
-        let goOn = DispatchSemaphore(value: 0)
-        defer { for _ in 0..<64 { goOn.signal() } }
-        let isStanding = Mutex(false)
-        await #expect(throws: CodeSearch.Failure.timedOut) {
-            try await CodeSearch.codes(inPicture: bytes, limit: .zero) { _ in
-                goOn.wait()
-                return true
-            }
-        }
-        let task = Task {
-            try await CodeSearch.codes(inPicture: bytes, limit: .seconds(60)) { _ in
-                isStanding.withLock { $0 = true }
-                goOn.wait()
-                return true
-            }
-        }
-        try await Waiting.until("the code was found") { isStanding.withLock { $0 } }
-        task.cancel()
-        await #expect(throws: CodeSearch.Failure.cancelled) { try await task.value }
-        await #expect(throws: CodeSearch.Failure.picture(.unknownFormat)) {
-            try await CodeSearch.codes(inPicture: [1, 2, 3], limit: .seconds(60)) { _ in true }
         }
     }
 }

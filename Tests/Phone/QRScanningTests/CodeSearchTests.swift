@@ -20,7 +20,7 @@ func find(_ bytes: [UInt8]) throws -> CodeSearch.Finding {
 func find(in picture: GrayPicture) throws -> CodeSearch.Finding {
     let views = PictureView.all(of: picture)
     return try CodeSearch()
-        .codes(in: picture, views: views, while: { true }, where: { $0.begins(with: "FIDO:/") })
+        .codes(in: picture, views: views, where: { $0.begins(with: "FIDO:/") })
 }
 
 @Suite("Codes in pictures")
@@ -35,6 +35,18 @@ struct CodeSearchTests {
         var canvas = Canvas.desktop(width: 1920, height: 1080, using: &random)
         canvas.draw(try QRMatrix(text: text), Pose(x: 1130, y: 420, side: 1920 * share))
         #expect(try find(canvas.png()).texts == [text])
+    }
+
+    @Test("are read with light modules and without a background, as for dark pages")
+    func transparent() throws {
+        var random = SeededGenerator(seed: 7)
+        let text = link(&random)
+        var canvas = Canvas(width: 400, height: 400)
+        canvas.draw(try QRMatrix(text: text), Pose(x: 200, y: 200, side: 300))
+        let pixels = canvas.pixels.flatMap { gray -> [UInt8] in gray < 128 ? [255, 255] : [0, 0] }
+        let bytes = try PictureWriting.png(400, 400, format: 1, pixels)
+        let finding = try CodeSearch.codes(inFile: bytes) { $0.begins(with: "FIDO:/") }
+        #expect(finding.texts == [text])
     }
 
     @Test("are read with a rotation of 20°", arguments: [-20.0, 20])

@@ -50,7 +50,13 @@ struct PictureTests {
     @Test("are distinguished by their contents")
     func formats() throws {
         #expect(failure([]) == .empty)
-        #expect(failure(Array("GIF89a".utf8)) == .unknownFormat)
+        for (start, name) in [
+            ("GIF89a", "GIF"), ("RIFF\u{1}\u{2}\u{3}\u{4}WEBPVP8 ", "WebP"), ("BM6", "BMP"), ("%PDF-1.7", "PDF"),
+            ("\0\0\0\u{1C}ftypavif", "AVIF"), ("\0\0\0\u{1C}ftypheic", "HEIC"), ("<svg>", "SVG"), ("II*\0", "TIFF"),
+        ] {
+            #expect(failure(Array(start.utf8)) == .otherFormat(name))
+        }
+        #expect(failure(Array("RIFF\u{1}\u{2}\u{3}\u{4}WAVE".utf8)) == .unknownFormat)
         #expect(failure([0]) == .unknownFormat)
         #expect(failure([0xFF, 0xD8]) == .unknownFormat)
         for start in [PNG.signature, JPEG.signature] {

@@ -58,6 +58,42 @@ struct OpeningTests {
         await #expect(throws: VaultError.missing(path: fixture.vault)) { try await fixture.create() }
     }
 
+    @Test("A deleted vault can be forgotten, and opens again if it returns; one that is there can't be forgotten")
+    func forgotten() async throws {
+        let fixture = try VaultFixture()
+        let location = VaultLocation(directory: fixture.vault, stateDirectory: fixture.state)
+        #expect(throws: VaultError.notKnown(path: fixture.vault)) { try Vault.forget(at: location) }
+        let id = try fixture.createWithoutPIN().id
+        #expect(throws: VaultError.stillThere(path: fixture.vault)) { try Vault.forget(at: location) }
+        try await FileSystem.run("mv", fixture.vault, fixture.root + "/elsewhere")
+        #expect(fixture.refusal() == .missing(path: fixture.vault))
+        #expect(try Vault.forget(at: location) == id)
+        #expect(fixture.refusal() == .doesNotExist(path: fixture.vault))
+        #expect(throws: VaultError.notKnown(path: fixture.vault)) { try Vault.forget(at: location) }
+        try await FileSystem.run("mv", fixture.root + "/elsewhere", fixture.vault)
+        #expect(fixture.refusal() == nil, "the device's secret stayed")
+        try await FileSystem.run("sh", "-c", "rm \(fixture.vault)/vault.json")
+        #expect(throws: VaultError.incomplete(path: fixture.vault)) { try Vault.forget(at: location) }
+        #expect(fixture.refusal() == .incomplete(path: fixture.vault))
+    }
+
+    @Test("On drives that keep no permissions, the advice is another one than chmod")
+    func foreignFileSystems() async throws {
+        for (type, system, words) in [
+            (0x4D44, .fat, "umask=077"), (0x2011_BAB0, .fat, "umask=077"), (0x7366_746E, .ntfs, "umask=077"),
+            (0xFE53_4D42, .smb, "dir_mode=0700"), (0x0102_1997, .host, "metadata"), (0x6573_5546, .program, "FUSE"),
+        ] as [(UInt32, ForeignFileSystem, String)] {
+            #expect(ForeignFileSystem(type: type) == system)
+            let sentence = VaultError.loosePermissions(path: "/media/key/vault", mode: 0o777, system).sentence
+            #expect(sentence.contains(words) && sentence.contains("--vault") && !sentence.contains("run: chmod"))
+        }
+        for type in [0xEF53, 0x0102_1994, 0x9123_683E, 0x5846_5342, 0x6969] as [UInt32] {
+            #expect(ForeignFileSystem(type: type) == nil, "ext4, tmpfs, btrfs, XFS and NFS keep permissions")
+        }
+        let fixture = try VaultFixture()
+        #expect(try Directory.open(path: fixture.root).foreignFileSystem == nil)
+    }
+
     @Test("A path known by its symbolic link is also known by its target")
     func knownByLink() async throws {
         let fixture = try VaultFixture()

@@ -65,12 +65,15 @@ struct JSONTextTests {
         #expect(try parsed(text).text == expected)
     }
 
-    @Test("other encodings than UTF-8, and a byte order mark, are rejected")
-    func encodings() {
+    @Test("other encodings than UTF-8 are rejected, and a byte order mark unless the caller allows it")
+    func encodings() throws {
         let utf16: [UInt8] = "{}".utf8.flatMap { byte -> [UInt8] in [byte, 0] }
         for mark: [UInt8] in [[], [0xFF, 0xFE]] { #expect(error(mark + utf16) == .malformed) }
         for mark: [UInt8] in [[], [0xFE, 0xFF]] { #expect(error(mark + Array(utf16.reversed())) == .malformed) }
-        #expect(error([0xEF, 0xBB, 0xBF] + Array("{}".utf8)) == .malformed)
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        #expect(error(mark + Array("{}".utf8)) == .malformed)
+        #expect(try JSONText(parsing: mark + Array("[1]".utf8), mayBeMarked: true).elements?.count == 1)
+        #expect(throws: JSONSyntaxError.malformed) { try JSONText(parsing: mark + mark + [0x31], mayBeMarked: true) }
     }
 
     @Test("bytes that are not UTF-8 are rejected", arguments: [[0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xC3]])

@@ -53,6 +53,19 @@ struct OptionsTests {
         #expect(options.userVerification == .discouraged && options.timeoutMilliseconds == 1)
     }
 
+    @Test("the value of publicKey is enough, and a byte order mark is no part of the text")
+    func bare() throws {
+        for json in [Fixture.creation(), Fixture.request()] {
+            let options = try PublicKeyOptions(json: Array(json.utf8))
+            let bare = json.dropFirst("{\"publicKey\":".count).dropLast()
+            #expect(try PublicKeyOptions(json: Array(bare.utf8)) == options)
+            #expect(try PublicKeyOptions(json: Array("\u{FEFF}\(json)".utf8)) == options)
+        }
+        #expect(optionsError(#"{"rpId":"example.com"}"#)?.detail.contains("publicKey") == true)
+        let both = #"{"challenge":"AA","publicKey":{"rpId":"example.com"}}"#
+        #expect(optionsError(both)?.detail.contains("publicKey.challenge") == true)
+    }
+
     @Test("an unpaired surrogate in a name becomes U+FFFD, as in browsers")
     func surrogates() throws {
         let user = #"{"id":"AA","name":"\ud83dx","displayName":"\ud83d\ude00"}"#
@@ -102,7 +115,7 @@ struct RejectedOptionsTests {
     @Test(
         "input other than JSON is reported as such",
         arguments: [
-            "", "{", "publicKey", "{\"publicKey\":}", "\u{0}", "{}{}", "\u{FEFF}" + Fixture.request(),
+            "", "{", "publicKey", "{\"publicKey\":}", "\u{0}", "{}{}", "\u{FEFF}\u{FEFF}" + Fixture.request(),
             Fixture.request(["future": "[1,]"]), Fixture.request().replacing("}", with: ",}"),
             Fixture.request(["timeout": "01"]), Fixture.request(["rpId": #""\x""#]), Fixture.request(["rpId": "'a'"]),
         ]

@@ -26,6 +26,12 @@ struct RelatedOriginsTests {
         (try? permission(json, origin)) != nil
     }
 
+    @Test("a byte order mark is no part of the file")
+    func mark() {
+        #expect(Self.isPermitted("\u{FEFF}" + Self.list(["https://www.shop.example"])))
+        #expect(!Self.isPermitted("\u{FEFF}\u{FEFF}" + Self.list(["https://www.shop.example"])))
+    }
+
     @Test("files of the vectors, which Chromium reads in the same way")
     func vectors() throws {
         let vectors = try VectorFile.load("related-origins.json")

@@ -31,6 +31,7 @@ struct TokenTests {
         ] {
             let text = String(decoding: ProbeRequest(path).bytes(host: "h", token: token), as: UTF8.self)
             #expect(text.contains("\r\nAuthorization: Bearer secret\r\n") == isThere)
+            #expect(text.contains("\r\nUser-Agent: \(UserAgent.text)\r\n"))
             #expect(!String(decoding: ProbeRequest(path).bytes(host: "h"), as: UTF8.self).contains("Authorization"))
         }
     }

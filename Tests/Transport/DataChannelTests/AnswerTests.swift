@@ -28,6 +28,7 @@ struct AnswerTests {
             lines.filter { $0.lowercased().hasPrefix("authorization:") } == ["Authorization: Bearer c2VjcmV0.-_~+/=="]
         )
         #expect(lines.contains("Sec-WebSocket-Protocol: fido.cable"))
+        #expect(lines.contains("User-Agent: \(UserAgent.text)"))
         #expect(!head.lowercased().contains("sec-websocket-extensions"))
     }
 

@@ -62,7 +62,7 @@ struct BearerTokenTests {
         let channel = EmbeddedChannel(handlers: [sink, handler])
         channel.pipeline.fireChannelActive()
         let field = "Proxy-Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\r\n"
-        #expect(sink.texts == ["CONNECT h:443 HTTP/1.1\r\nHost: h:443\r\n\(field)\r\n"])
+        #expect(sink.texts == ["CONNECT h:443 HTTP/1.1\r\nHost: h:443\r\n\(UserAgent.line)\(field)\r\n"])
         let request = try #require(handler.request)
         #expect(!request.bytes.readableBytesView.isEmpty && request.bytes.readableBytesView.allSatisfy { $0 == 0 })
         #expect(Sink.address(request.bytes) == sink.addresses[0])

@@ -62,6 +62,7 @@ struct HTTPSClientTests {
         let host = try #require(TestCertificates.domain).host
         #expect(head.hasPrefix("GET /path?query HTTP/1.1\r\nHost: \(host)\r\n"))
         #expect(head.contains("\r\nAccept: text/plain\r\n") && head.lowercased().contains("\r\nconnection: close\r\n"))
+        #expect(head.contains("\r\n\(UserAgent.line)") && head.contains("\r\nAccept-Encoding: identity\r\n"))
     }
 
     @Test("A POST; a response without a length ends with the connection, and a redirection is returned")
@@ -191,6 +192,7 @@ struct HTTPSClientTests {
             }
             #expect(status == 204)
             #expect(head.hasPrefix("CONNECT \(target ?? "\(host):443") HTTP/1.1\r\n"), "\(head)")
+            #expect(head.contains("\r\n\(UserAgent.line)"))
         }
     }
 }

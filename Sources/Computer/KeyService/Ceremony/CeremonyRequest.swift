@@ -114,7 +114,7 @@ package struct CeremonyRequest: Equatable, Sendable {
     }
 
     /// Extensions that are sent only to phones that list them.
-    private static let listedExtensions: Set = [SignedDataInput.extensionName, "credProtect"]
+    private static let listedExtensions: Set = [SignedDataInput.extensionName, CredentialProtection.extensionName]
 
     /// Returns the request for a phone, whose description may exclude discoverable passkeys and extensions.
     package func ctapRequest(for phone: AuthenticatorInfo) -> CTAPRequest {

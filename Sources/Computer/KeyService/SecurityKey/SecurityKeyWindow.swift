@@ -224,7 +224,7 @@ extension CeremonyRequest.Command {
     fileprivate init?(_ request: PhoneRequest) {
         // The process of the ceremony learns what the phone supports, and removes the rest.
         var phone = SecurityKey.info
-        phone.extensions = ["credProtect"]
+        phone.extensions = [CredentialProtection.extensionName]
         switch request.request(for: phone) {
         case .makeCredential(let request): self = .create(request)
         case .getAssertion(let request): self = .sign(request)

@@ -14,11 +14,10 @@ enum ExchangeArchive {
         let depths = documents.map(depth)
         let outermost = documents.filter { depth($0) == depths.min() }
         guard let document = outermost.first else {
-            let isEncrypted = archive.entries.contains { has(".jwe", $0) }
+            let suffix = [".jwe", ".pgp"].first { suffix in archive.entries.contains { has(suffix, $0) } }
             throw ExchangeFile.ParseError(
-                reason: isEncrypted
-                    ? "its document is encrypted for another program (.jwe); export it without encryption"
-                    : "the archive has no .json file"
+                reason: suffix.map { "its document is encrypted (\($0)); export it without encryption" }
+                    ?? "the archive has no .json file"
             )
         }
         guard outermost.count == 1 else {

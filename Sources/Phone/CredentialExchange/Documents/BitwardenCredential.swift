@@ -29,7 +29,7 @@ struct BitwardenItem {
             return
         }
         var credentials: [ImportedCredential] = []
-        for name in ["password", "totp"] where try login.memberIfPresent(name)?.text.isEmpty == false {
+        for name in ["password", "totp"] where login.value.member(name)?.text?.isEmpty == false {
             credentials.append(.other(name))
         }
         for passkey in try login.memberIfPresent("fido2Credentials")?.elements ?? [] {
@@ -50,27 +50,20 @@ extension ExchangedPasskey {
         for (name, only) in [("keyType", "public-key"), ("keyAlgorithm", "ECDSA"), ("keyCurve", "P-256")] {
             guard json.member(name)?.text?.utf8.elementsEqual(only.utf8) ?? true else { throw .otherAlgorithm }
         }
-        // Names may be null, but not of another type.
-        func name(_ name: String) throws(SkippedCredential) -> String {
-            guard json.optional(name) != nil else { return "" }
-            return EntityName.shortened(try json.valid(name) { $0.text })
-        }
-        func discoverable() throws(SkippedCredential) -> Bool {
-            guard json.optional("discoverable") != nil else { return true }
-            return try json.valid("discoverable") { $0.boolean ?? $0.text.flatMap { Bool($0) } }
-        }
+        let discoverable = json.optional("discoverable").map { $0.boolean ?? $0.text.flatMap { Bool($0) } } ?? true
+        if discoverable == nil { lost.append("discoverable") }
         let passkey = Passkey(
             id: try json.valid("credentialId") { $0.text.flatMap(Self.bitwardenID) },
             relyingParty: try json.valid("rpId") { $0.text.flatMap { RelyingPartyID($0) } },
             user: UserEntity(
                 id: try json.valid("userHandle") { $0.userHandle },
-                name: try name("userName"),
-                displayName: try name("userDisplayName")
+                name: json.entityName("userName", lost: &lost),
+                displayName: json.entityName("userDisplayName", lost: &lost)
             ),
             privateKey: try json.valid("keyValue") { json throws(SkippedCredential) in try json.privateKey },
             // A passkey from another program may already exist in two places, as this flag indicates.
             isBackupEligible: true,
-            isDiscoverable: try discoverable()
+            isDiscoverable: discoverable ?? true
         )
         // Sites with a counter above 0 expect a higher one, but passkeys here always have 0.
         if let counter = json.optional("counter") {

@@ -53,21 +53,15 @@ extension ExchangedPasskey {
         }
         let handle = try json.valid("userHandle") { $0.userHandle }
         // The working drafts of 2024 call it userName.
-        guard let name = (json.member("username") ?? json.member("userName"))?.text else {
-            throw .malformed(member: "username")
-        }
-        let displayName = try json.valid("userDisplayName") { $0.text }
+        let name = json.entityName("username", "userName", lost: &lost)
+        let displayName = json.entityName("userDisplayName", lost: &lost)
         let key = try json.valid("key") { json throws(SkippedCredential) in try json.privateKey }
         let extensions = FIDO2Extensions(json.optional("fido2Extensions"), &lost)
         self.init(
             passkey: Passkey(
                 id: id,
                 relyingParty: relyingParty,
-                user: UserEntity(
-                    id: handle,
-                    name: EntityName.shortened(name),
-                    displayName: EntityName.shortened(displayName)
-                ),
+                user: UserEntity(id: handle, name: name, displayName: displayName),
                 privateKey: key,
                 // A passkey from another program may already exist in two places, as this flag indicates.
                 isBackupEligible: own?.member("backupEligible")?.boolean ?? true,

@@ -70,6 +70,18 @@ extension JSONText {
         return value
     }
 
+    /// Returns the first of these members that is present as a name; empty if there is none, or if it is no text.
+    ///
+    /// A name is never worth a passkey: one of another type only counts as lost.
+    func entityName(_ names: String..., lost: inout [String]) -> String {
+        guard let name = names.first(where: { optional($0) != nil }), let value = optional(name) else { return "" }
+        guard let text = value.text else {
+            lost.append(name)
+            return ""
+        }
+        return EntityName.shortened(text)
+    }
+
     /// Returns the bytes of a string in base64url.
     func bytes(atMost limit: Int) -> [UInt8]? { text.flatMap { Base64URL.decodePadded($0, maximumLength: limit) } }
 

@@ -43,7 +43,7 @@ package enum PasskeySignal: Equatable, Sendable {
     package static func read(_ json: [UInt8]) throws(ReadError) -> [PasskeySignal] {
         guard json.count <= maximumLength else { throw .invalid("it is longer than 1 MiB") }
         do {
-            let text = try JSONText(parsing: json, maximumValues: ExchangeFormat.maximumValues)
+            let text = try JSONText(parsing: json, maximumValues: ExchangeFormat.maximumValues, mayBeMarked: true)
             let document = JSONCursor(text, named: "the document")
             let signals =
                 try text.elements == nil ? [PasskeySignal(document)] : document.elements.map(PasskeySignal.init)

@@ -17,18 +17,36 @@ package struct GrayPicture: Sendable {
     package let height: Int
     private let memory: PixelMemory
 
+    /// The color that stands for transparent pixels.
+    enum Background: UInt8, CaseIterable {
+        case white = 255
+        case black = 0
+    }
+
     /// Creates a picture by decoding a PNG or JPEG; the first bytes determine the format.
     ///
     /// - Throws: ``PictureError``. Both decoders return their errors and never end the program.
     package init(decoding bytes: [UInt8]) throws(PictureError) {
+        self = try Self.decode(bytes, on: .white).picture
+    }
+
+    /// Decodes a picture on a background.
+    ///
+    /// - Returns: The picture, and true if it may have transparent pixels.
+    static func decode(
+        _ bytes: [UInt8],
+        on background: Background
+    ) throws(PictureError) -> (picture: GrayPicture, mayBeTransparent: Bool) {
+        try checkFormat(bytes)
+        if bytes.starts(with: PNG.signature) { return try PNG.decode(bytes, on: background) }
+        return (try JPEG.decode(bytes), false)
+    }
+
+    /// Throws an error if the file begins like neither a PNG nor a JPEG.
+    static func checkFormat(_ bytes: [UInt8]) throws(PictureError) {
         guard !bytes.isEmpty else { throw .empty }
-        if bytes.starts(with: PNG.signature) {
-            self = try PNG.decode(bytes)
-        } else if bytes.starts(with: JPEG.signature) {
-            self = try JPEG.decode(bytes)
-        } else {
-            throw .unknownFormat
-        }
+        guard !bytes.starts(with: PNG.signature), !bytes.starts(with: JPEG.signature) else { return }
+        throw OtherPictureFormat.name(of: bytes).map(PictureError.otherFormat) ?? .unknownFormat
     }
 
     /// Creates a picture from pixels.

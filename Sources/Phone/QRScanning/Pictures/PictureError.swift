@@ -27,6 +27,27 @@ package struct PictureError: ExplainedFailure, Hashable {
         self.status = status
     }
 
+    /// The process that decodes the picture ended or sent something else than a result.
+    package static let decoderFailed = PictureError("the picture is damaged: its decoder failed; save it again as PNG")
+    /// The process that decodes the picture cannot be kept from files and network.
+    static let notConfined = PictureError(
+        "the kernel can't confine the decoder of pictures (seccomp); give the text of the code instead",
+        .unavailable
+    )
+    /// The process that decodes the picture cannot be started.
+    static func noProcess(_ reason: String) -> PictureError {
+        PictureError("no process could be started to decode the picture (\(reason)); try again", .temporary)
+    }
+    /// A failure that the process for the picture has reported; only printable characters of its first ones are shown.
+    init(reported bytes: some Collection<UInt8>, isTemporary: Bool) {
+        let text = String(decoding: bytes.prefix(200), as: UTF8.self)
+        let shown = text.unicodeScalars.filter { (" "..."~").contains($0) || $0 == "\u{D7}" }
+        self.init(String(String.UnicodeScalarView(shown)), isTemporary ? .temporary : .dataError)
+    }
+    /// The file is a picture of another format.
+    package static func otherFormat(_ name: String) -> PictureError {
+        PictureError("this is a picture in the format \(name); save it as PNG or JPEG")
+    }
     /// The file is malformed; the reason comes from the decoder.
     package static func damaged(_ reason: String) -> PictureError { PictureError("the picture is damaged: \(reason)") }
     /// The picture has too many pixels, so it was not decoded.

@@ -52,7 +52,9 @@ enum VaultDirectory {
             try directory.status()
         }
         guard status.isOurs else { throw .notOwned(path: directory.path) }
-        guard status.mode & 0o077 == 0 else { throw .loosePermissions(path: directory.path, mode: status.mode) }
+        guard status.mode & 0o077 == 0 else {
+            throw .loosePermissions(path: directory.path, mode: status.mode, directory.foreignFileSystem)
+        }
     }
 
     /// Returns the error for a directory without `vault.json`.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+private import CHybridLinux
 private import Glibc
 internal import HybridPrimitives
 
@@ -52,6 +53,13 @@ final class Directory: Sendable {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .current }
         return (status.st_uid == geteuid(), status.st_mode & 0o7777)
+    }
+
+    /// The directory's file system if it keeps no permissions; otherwise `nil`.
+    var foreignFileSystem: ForeignFileSystem? {
+        var status = statfs()
+        guard fstatfs(descriptor, &status) == 0 else { return nil }
+        return ForeignFileSystem(type: UInt32(truncatingIfNeeded: status.f_type))
     }
 
     /// Opens a subdirectory, never through a symbolic link.

@@ -35,6 +35,17 @@ struct KnownPaths {
         }
     }
 
+    /// Removes the records of a path, under every spelling.
+    func forget(_ path: String) throws(FileError) {
+        let directory: Directory
+        do {
+            directory = try Directory.open(path: stateDirectory + "/known")
+        } catch .absent {
+            return
+        }
+        try directory.remove(Self.spellings(of: path).map(Self.fileName))
+    }
+
     private static func spellings(of path: String) -> Set<String> {
         Set([AbsolutePath.normalize(path), AbsolutePath.resolve(path)].compactMap(\.self))
     }

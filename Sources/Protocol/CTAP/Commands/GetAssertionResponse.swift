@@ -60,7 +60,7 @@ public struct GetAssertionResponse: Equatable, Sendable {
     public var encoded: [UInt8] {
         var map: CBORMap = [2: .bytes(authenticatorData.encoded), 3: .bytes(signature)]
         if let credential { map[1] = credential.cbor }
-        if let user { map[4] = user.answerCBOR }
+        if let user { map[4] = user.responseCBOR }
         if let numberOfCredentials { map[5] = .integer(numberOfCredentials) }
         if userSelected { map[6] = true }
         if let unsignedExtensionOutputs { map[8] = .map(unsignedExtensionOutputs) }

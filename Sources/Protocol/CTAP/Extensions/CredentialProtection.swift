@@ -30,6 +30,13 @@ public enum CredentialProtection: Int, CaseIterable, Sendable {
         }
     }
 
-    /// The entry for the extensions map of a creation request.
+    /// The entry for the extensions map of a creation request, and for the signed outputs of its response.
     public var extensionInput: CBORMap { [.text(Self.extensionName): .integer(rawValue)] }
+}
+
+extension MakeCredentialRequest {
+    /// The requested protection; `nil` if the request contains none that is known.
+    public var credentialProtection: CredentialProtection? {
+        extensions?[.text(CredentialProtection.extensionName)]?.integer.flatMap(CredentialProtection.init(rawValue:))
+    }
 }

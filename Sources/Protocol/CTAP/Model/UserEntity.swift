@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HybridCBOR
+package import HybridCBOR
 
 /// The account of a credential, as named by the relying party.
 public struct UserEntity: Hashable, Sendable {
@@ -72,7 +72,7 @@ extension UserEntity {
     }
 
     /// The map for a response: names that are empty are omitted (CTAP 2.2 §6.2.2).
-    var answerCBOR: CBORValue {
+    package var responseCBOR: CBORValue {
         var map: CBORMap = ["id": .bytes(id.bytes)]
         if !name.isEmpty { map["name"] = .text(name) }
         if !displayName.isEmpty { map["displayName"] = .text(displayName) }

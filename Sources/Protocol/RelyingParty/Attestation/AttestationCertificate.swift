@@ -25,7 +25,7 @@ struct AttestationCertificate: Sendable {
     /// Returns the key for signatures with this algorithm; `nil` if the certificate's key is of another type.
     func key(for algorithm: COSEAlgorithm) -> VerificationKey? {
         switch algorithm.rawValue {
-        case -7: P256.Signing.PublicKey(certificate.publicKey).map { .es256($0) }
+        case -7, -9: P256.Signing.PublicKey(certificate.publicKey).map { .es256($0) }
         case -35: P384.Signing.PublicKey(certificate.publicKey).map { .es384($0) }
         case -36: P521.Signing.PublicKey(certificate.publicKey).map { .es512($0) }
         case -8: Curve25519.Signing.PublicKey(certificate.publicKey).map { .ed25519($0) }

@@ -37,7 +37,7 @@ public struct DigitalCredentialRequest: Sendable {
         guard json.count <= Self.maximumBytes else { throw .requestTooLong }
         let document: JSONText
         do throws(JSONSyntaxError) {
-            document = try JSONText(parsing: json)
+            document = try JSONText(parsing: json, mayBeMarked: true)
         } catch {
             throw .malformedRequest(error.reason)
         }

@@ -59,7 +59,8 @@ extension AuthenticatorInfo {
     /// Returns the entries of a list whose IDs are not too long for the authenticator (CTAP 2.2 §6.4).
     ///
     /// The list is not split by `maxCredentialCountInList`: to find the part with the right passkey, a client would have
-    /// to ask silently, which phones refuse, or ask the user once for each part. Chromium sends phones the whole list, too.
+    /// to ask silently, which phones refuse, or ask the user once for each part. Chromium does not split it for phones
+    /// either (`FilterAndBatchCredentialDescriptors` in device/fido/make_credential_task.cc).
     func possible(_ list: [CredentialDescriptor]) -> [CredentialDescriptor] {
         guard let maximum = maximumCredentialIDLength, maximum > 0 else { return list }
         return list.filter { $0.id.bytes.count <= maximum }

@@ -14,11 +14,16 @@ public enum PublicKeyOptions: Equatable, Sendable {
 
     /// Creates options from `{"publicKey": …}`; unknown members are ignored.
     ///
+    /// An object with `challenge` instead is the value of `publicKey`, as servers send it to
+    /// `parseCreationOptionsFromJSON()` and `parseRequestOptionsFromJSON()`.
+    ///
     /// Options with a member `rp`, `user` or `pubKeyCredParams` are for a registration, all others for a sign-in.
     public init(json: [UInt8]) throws(OptionsError) {
         guard json.count <= Self.maximumBytes else { throw .tooLarge }
         do {
-            let json = try JSONCursor(JSONText(parsing: json), named: "the request").member("publicKey")
+            let document = JSONCursor(try JSONText(parsing: json, mayBeMarked: true), named: "the request")
+            let isBare = document.value.member("publicKey") == nil && document.value.member("challenge") != nil
+            let json = isBare ? document : try document.member("publicKey")
             let isCreation = ["rp", "user", "pubKeyCredParams"].contains { json.value.member($0) != nil }
             self = isCreation ? .creation(try CreationOptions(json)) : .request(try RequestOptions(json))
         } catch let error as OptionsError {

@@ -22,7 +22,7 @@ public struct RelatedOrigins: Hashable, Sendable {
         guard json.count <= Self.maximumBytes else { throw .tooLong }
         let document: JSONText
         do throws(JSONSyntaxError) {
-            document = try JSONText(parsing: json)
+            document = try JSONText(parsing: json, mayBeMarked: true)
         } catch {
             throw ParseError(reason: error.reason)
         }

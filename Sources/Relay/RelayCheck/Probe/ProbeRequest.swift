@@ -26,7 +26,7 @@ struct ProbeRequest: Sendable {
 
     /// Returns the request, which is secret if it contains a token.
     func bytes(host: String, token: BearerToken? = nil) -> [UInt8] {
-        var lines = ["\(method) \(path) HTTP/1.1", "Host: \(host)"]
+        var lines = ["\(method) \(path) HTTP/1.1", "Host: \(host)", "User-Agent: \(UserAgent.text)"]
         if requestsUpgrade {
             lines += ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"]
             lines.append("Sec-WebSocket-Key: \(key)")

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
 #include <linux/openat2.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -37,4 +42,38 @@ static inline int hybrid_usable_processors(void) {
     int count = 0;
     for (long i = 0; i < length / (long)sizeof *set; i++) count += __builtin_popcountl(set[i]);
     return count > 0 ? count : 1;
+}
+
+// Leaves all threads of the process nothing but their memory and their open descriptors: every other system call fails with
+// EPERM. Returns 0, or another number if the kernel or the processor does not support it.
+static inline int hybrid_confine(void) {
+#if defined(__x86_64__) || defined(__aarch64__)
+#if defined(__x86_64__)
+    const unsigned architecture = AUDIT_ARCH_X86_64;
+#else
+    const unsigned architecture = AUDIT_ARCH_AARCH64;
+#endif
+    static const unsigned allowed[] = {
+        SYS_read, SYS_write, SYS_close, SYS_brk, SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_futex,
+        SYS_getrandom, SYS_clock_gettime, SYS_gettimeofday, SYS_sched_yield, SYS_rt_sigaction, SYS_rt_sigprocmask,
+        SYS_rt_sigreturn, SYS_getpid, SYS_gettid, SYS_tgkill, SYS_exit, SYS_exit_group,
+    };
+    enum { COUNT = sizeof allowed / sizeof *allowed };
+    struct sock_filter filter[2 * COUNT + 5];
+    unsigned short length = 0;
+    filter[length++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
+    filter[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, architecture, 1, 0);
+    filter[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+    filter[length++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    for (int i = 0; i < COUNT; i++) {
+        filter[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, allowed[i], 0, 1);
+        filter[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    }
+    filter[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+    struct sock_fprog program = {.len = length, .filter = filter};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) != 0) return -1;
+    return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
+#else
+    return -1;
+#endif
 }

@@ -82,7 +82,9 @@ struct WebSocketUpgrade: Sendable {
     }
 
     private func requestHead() -> HTTPRequestHead {
-        var headers: HTTPHeaders = ["Host": host, "Sec-WebSocket-Protocol": subprotocol]
+        var headers: HTTPHeaders = [
+            "Host": host, "User-Agent": UserAgent.text, "Sec-WebSocket-Protocol": subprotocol,
+        ]
         if let payload {
             headers.add(name: TunnelPath.clientPayloadHeader, value: payload.hex)
             headers.add(name: TunnelPath.signalConnectionHeader, value: "true")

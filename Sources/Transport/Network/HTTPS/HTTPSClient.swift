@@ -27,8 +27,8 @@ public struct HTTPSRequest: Sendable {
     /// - Parameters:
     ///   - method: The method.
     ///   - url: The URL.
-    ///   - fields: Names and values of header fields, without those that the client adds: `Host`, `Connection` and
-    ///     `Content-Length`.
+    ///   - fields: Names and values of header fields, without those that the client adds: `Host`, `User-Agent`,
+    ///     `Connection`, `Accept-Encoding` and `Content-Length`.
     ///   - body: The body of a `POST`.
     public init(_ method: Method, _ url: HTTPSURL, fields: [(String, String)] = [], body: [UInt8] = []) {
         (self.method, self.url, self.fields, self.body) = (method, url, fields, body)

@@ -146,7 +146,9 @@ final class HTTPSExchange: Sendable {
     }
 
     private var head: HTTPRequestHead {
-        var fields = HTTPHeaders([("Host", url.authority), ("Connection", "close")])
+        var fields = HTTPHeaders([("Host", url.authority), ("User-Agent", UserAgent.text), ("Connection", "close")])
+        // Nothing here decompresses bodies.
+        fields.add(name: "Accept-Encoding", value: "identity")
         for (name, value) in request.fields { fields.add(name: name, value: value) }
         if request.method == .post { fields.add(name: "Content-Length", value: String(request.body.count)) }
         return HTTPRequestHead(

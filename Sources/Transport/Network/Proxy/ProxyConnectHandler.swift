@@ -30,7 +30,7 @@ final class ProxyConnectHandler: ChannelInboundHandler, RemovableChannelHandler 
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        let head = "CONNECT \(target) HTTP/1.1\r\nHost: \(target)\r\n"
+        let head = "CONNECT \(target) HTTP/1.1\r\nHost: \(target)\r\n" + UserAgent.line
         let capacity = head.utf8.count + (proxy.authorization?.fieldLength ?? 0) + 2
         let request = SecretRequest(capacity: capacity, context.channel.allocator)
         request.append(head.utf8)

@@ -26,7 +26,7 @@ package struct PasskeyEndpoints: Hashable, Sendable {
         guard json.count <= Self.maximumBytes else { throw WellKnownFileError(reason: "it is longer than 64 KiB") }
         let document: JSONText
         do throws(JSONSyntaxError) {
-            document = try JSONText(parsing: json)
+            document = try JSONText(parsing: json, mayBeMarked: true)
         } catch {
             throw WellKnownFileError(reason: error.reason)
         }

@@ -118,15 +118,13 @@ private func percent(_ bytes: [UInt8]) throws -> Bool {
     let isShort = bytes.count <= PinentrySecret.maximumLength
     try invariant(bytes.withUnsafeBytes { secret.append($0) } == isShort, "a secret is bounded")
     guard isShort else { return false }
-    let expected = decoded(bytes)
-    try invariant(secret.decodePercent() == (expected != nil), "an incomplete escape is rejected")
-    guard let expected else { return false }
-    try invariant(secret.withUnsafeBytes { Array($0) } == expected, "escapes are decoded once")
+    secret.decodePercent()
+    try invariant(secret.withUnsafeBytes { Array($0) } == decoded(bytes), "escapes are decoded once")
     return !bytes.isEmpty
 }
 
-/// Decodes percent escapes independently; `nil` if one is incomplete.
-private func decoded(_ bytes: [UInt8]) -> [UInt8]? {
+/// Decodes percent escapes independently; incomplete ones stay.
+private func decoded(_ bytes: [UInt8]) -> [UInt8] {
     var decoded: [UInt8] = []
     var rest = bytes[...]
     while let first = rest.popFirst() {
@@ -137,7 +135,10 @@ private func decoded(_ bytes: [UInt8]) -> [UInt8]? {
         let digits = rest.prefix(2)
         guard digits.count == 2, digits.allSatisfy({ "0123456789abcdefABCDEF".utf8.contains($0) }),
             let byte = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
-        else { return nil }
+        else {
+            decoded.append(first)
+            continue
+        }
         decoded.append(byte)
         rest = rest.dropFirst(2)
     }
