@@ -23,7 +23,7 @@ public struct PostHandshakeMessage: Sendable {
     public let features: Set<PhoneFeature>
     /// Linking information, if included; its signature is not verified.
     ///
-    /// What is malformed counts as absent, because the client can do without a link.
+    /// A malformed member counts as absent, because the client can do without a link.
     public let linking: LinkingInformation?
 
     /// A reason why a first message is rejected.
