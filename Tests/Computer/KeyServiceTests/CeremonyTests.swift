@@ -91,6 +91,17 @@ struct CeremonyRequestTests {
         }
         let named = CeremonyRequest(request.command, purpose: "", seconds: 1, phone: "Pixel 8")
         #expect(CeremonyRequest(parsing: Array(named.encoded.dropFirst(4))) == named)
+        for (isForGuest, hasAgreed) in [(true, false), (true, true), (false, true)] {
+            let other = CeremonyRequest(
+                request.command,
+                purpose: "",
+                seconds: 1,
+                isForGuest: isForGuest,
+                hasAgreed: hasAgreed
+            )
+            #expect(CeremonyRequest(parsing: Array(other.encoded.dropFirst(4))) == other)
+            #expect(other.needsConsent == (isForGuest && !hasAgreed))
+        }
         let long = CeremonyRequest(request.command, purpose: "", seconds: 1, phone: String(repeating: "x", count: 256))
         #expect(CeremonyRequest(parsing: Array(long.encoded.dropFirst(4))) == nil)
         for seconds in [0, 3601] {
@@ -306,14 +317,16 @@ struct LauncherTests {
         }
     }
 
-    @Test("The prompt's request for a code reaches the child as one byte")
+    @Test("The user's wish for a code, or to use the linked phone, reaches the child as one byte")
     func codeRequest() async throws {
         try await TestFolder.with { folder in
             let request = CeremonyRequest(try CeremonyRequestTests().request.command, purpose: "p", seconds: 100)
             let length = request.encoded.count
             let child = "head -c \(length) >/dev/null; head -c 1"
-            let outcome = try await perform(child, prompt: "echo proceed; echo show-code; cat >/dev/null", in: folder)
-            #expect(outcome == .answered([CeremonyRequest.showCode]))
+            for (answer, byte) in [("show-code", CeremonyRequest.showCode), ("proceed", CeremonyRequest.usePhone)] {
+                let outcome = try await perform(child, prompt: "echo \(answer); cat >/dev/null", in: folder)
+                #expect(outcome == .answered([byte]))
+            }
         }
     }
 

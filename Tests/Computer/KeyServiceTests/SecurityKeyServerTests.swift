@@ -231,6 +231,25 @@ struct SecurityKeyServerTests {
         }
     }
 
+    @Test(
+        "For a website, a linked phone waits for the user; for a passkey of ssh or sudo that was used before, it does not"
+    )
+    func consent() async throws {
+        try await ServedKey.with { key in
+            try await key.run("register_and_sign_in")
+            #expect(key.lines("consents") == ["needed", "needed"])
+            for relyingParty in ["ssh:", "pam://host"] {
+                try await key.run("register_and_sign_in", relyingParty)
+                #expect(key.lines("consents").suffix(2) == ["needed", "not needed"])
+            }
+        }
+        // The user has agreed in the window already.
+        try await ServedKey.with(otherKeyExists: true) { key in
+            try await key.run("register_and_sign_in")
+            #expect(key.lines("consents") == ["not needed", "not needed"])
+        }
+    }
+
     @Test("Sleep ends a request")
     func sleep() async throws {
         try await ServedKey.with { key in

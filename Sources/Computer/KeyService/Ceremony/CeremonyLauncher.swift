@@ -35,8 +35,8 @@ final class RequestWindowDisplay {
 ///     this process                      ceremony                 prompt
 ///        │ request, then open ────────→ stdin │                     │
 ///        │                             stderr │ ── progress ──→ stdin
-///        │ ←──────────────────────────── cancel, show-code ── stdout
-///        │ show-code ─────────────────→ stdin │                     │
+///        │ ←─────────────────── cancel, show-code, proceed ── stdout
+///        │ show-code, use-phone ──────→ stdin │                     │
 ///        │ ←──────────── response ──── stdout │                     │
 ///
 /// The secret of the code passes from the ceremony to the prompt directly. If this process ends, both see the end of
@@ -147,7 +147,7 @@ package struct CeremonyLauncher: Sendable {
         case timedOut
     }
 
-    /// Reads the response until its end, a cancellation or the time limit; passes on the request for a code.
+    /// Reads the response until its end, a cancellation or the time limit; passes on the user's wishes.
     private func wait(
         _ output: SocketEnds,
         _ input: SocketEnds,
@@ -177,10 +177,10 @@ package struct CeremonyLauncher: Sendable {
                 guard response.count <= Self.maximumResponse else { return .complete([]) }
             } else if polled[1].revents != 0, let prompt {
                 if let end = prompt.readAnswers() { return end == .cancelled ? .cancelled : .promptGone }
-                if prompt.takeCodeRequest() {
-                    var byte = CeremonyRequest.showCode
-                    send(input.own, &byte, 1, CInt(MSG_NOSIGNAL))
-                }
+                let bytes =
+                    (prompt.takeAgreement() ? [CeremonyRequest.usePhone] : [])
+                    + (prompt.takeCodeRequest() ? [CeremonyRequest.showCode] : [])
+                if !bytes.isEmpty { send(input.own, bytes, bytes.count, CInt(MSG_NOSIGNAL)) }
             }
         }
     }

@@ -15,7 +15,8 @@ final class SecurityKeyWindow: Sendable {
         /// The user selects this key.
         case selection
         /// The phone performs a request; if `afterConfirmation` is true, the user is asked first whether to use the phone.
-        case phone(PhoneRequest, afterConfirmation: Bool)
+        /// If `isForGuest` is true, a website may have sent the request.
+        case phone(PhoneRequest, afterConfirmation: Bool, isForGuest: Bool)
     }
 
     /// An event of a window.
@@ -78,9 +79,9 @@ final class SecurityKeyWindow: Sendable {
     private func run() {
         switch content {
         case .selection: select()
-        case .phone(let request, let asksFirst):
+        case .phone(let request, let asksFirst, let isForGuest):
             let description = SecurityKeyRequestDescription(request)
-            let failure = ask(request, description, asksFirst)
+            let failure = ask(request, description, asksFirst, isForGuest)
             // The key closes each window, which tells the result for the client.
             waitForClosing()
             record(request, description, failure)
@@ -133,7 +134,8 @@ final class SecurityKeyWindow: Sendable {
     private func ask(
         _ request: PhoneRequest,
         _ description: SecurityKeyRequestDescription,
-        _ asksFirst: Bool
+        _ asksFirst: Bool,
+        _ isForGuest: Bool
     ) -> String? {
         guard let command = CeremonyRequest.Command(request),
             let window = open(description.event(timeout: limit, asksFirst: asksFirst))
@@ -151,12 +153,12 @@ final class SecurityKeyWindow: Sendable {
             }
         }
         let result = dependencies.launcher.perform(
-            // Any page can ask a security key.
             CeremonyRequest(
                 command,
                 purpose: description.text,
                 seconds: dependencies.seconds,
-                isForGuest: true
+                isForGuest: isForGuest,
+                hasAgreed: asksFirst
             ),
             in: window,
             cancellation: cancellation

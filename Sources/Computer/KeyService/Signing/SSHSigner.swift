@@ -77,7 +77,7 @@ package struct SSHSigner: Sendable {
                 .sign(command),
                 purpose: description.text,
                 seconds: seconds,
-                isForGuest: job.request.isForwarded
+                isForGuest: job.isForGuest
             ),
             event: description.event(timeout: .seconds(seconds)),
             cancellation: job.cancellation

@@ -16,6 +16,14 @@ package struct SigningJob: Sendable {
     package let cancellation: SigningCancellation
     /// Called once with the signature, or the reason why there is none.
     let complete: @Sendable (Result<SSHSignature, AgentRefusal>) -> Void
+
+    /// True if the request may be that of another host, or of a sandboxed program.
+    ///
+    /// The origin of a login is unknown if the client has not bound the connection to its session.
+    var isForGuest: Bool {
+        if case .login(_, nil, _) = request.purpose { return true }
+        return request.isForwarded || client.isSandboxed
+    }
 }
 
 /// An order to stop, for work that blocks.
