@@ -55,7 +55,7 @@ struct PAMCommand: AsyncParsableCommand {
                 HybridKey.report(error.sentence)
             }
             switch outcome {
-            case .cancelled: throw CommandFailure("it was cancelled", status: .interrupted)
+            case .cancelled, .sessionLocked: throw CommandFailure("it was cancelled", status: .interrupted)
             case .refused(_, let status), .failed(let status):
                 throw CommandFailure("no passkey was created", code: status.name, status: status)
             case .answered(let bytes):

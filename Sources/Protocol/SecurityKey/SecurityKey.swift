@@ -104,6 +104,7 @@ public struct SecurityKey: Sendable {
         // The phone decides a request, not the button of a window.
         case (.phone, .confirmation): return []
         case (.presence, .closing), (.phone, .closing): return end(window, .keepaliveCancel, at: now)
+        case (.presence, .timeout), (.phone, .timeout): return end(window, .userActionTimeout, at: now)
         }
     }
 

@@ -40,6 +40,8 @@ public enum WindowEnd: Sendable {
     case confirmation
     /// The user closed the window, also after reading a message.
     case closing
+    /// The user has not acted in time, or could not be asked.
+    case timeout
 }
 
 /// The end of a ceremony with the phone.

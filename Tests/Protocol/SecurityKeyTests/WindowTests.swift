@@ -103,6 +103,16 @@ struct WindowTests {
         #expect(KeyFixture.response(try fixture.key.endWindow(by: .closing)) == .failure(.keepaliveCancel))
     }
 
+    @Test("a window whose user does not act in time ends the request with 0x2F, so that the key is free")
+    func timeout() throws {
+        for command in [SampleKey.creation(), [0x0B]] {
+            var fixture = try KeyFixture()
+            #expect(try fixture.send(command) == nil)
+            #expect(KeyFixture.response(try fixture.key.endWindow(by: .timeout)) == .failure(.userActionTimeout))
+            #expect(try fixture.send(SampleKey.assertion(), on: fixture.second) == nil, "the key is free")
+        }
+    }
+
     @Test("a failure of the ceremony stays in the window until it is closed, and is then 0x2F")
     func failed() throws {
         var fixture = try KeyFixture()
