@@ -299,7 +299,11 @@ let testTargets: [Target] = [
         in: "Computer",
         ["HybridLocalPage", "TestSupport", nio("NIOCore"), nio("NIOEmbedded"), nio("NIOHTTP1")]
     ),
-    tests("ClientCeremonyTests", in: "Computer", ["HybridClientCeremony", "TestSupport", crypto]),
+    tests(
+        "ClientCeremonyTests",
+        in: "Computer",
+        ["HybridClientCeremony", "HybridKeyService", "TestSupport", crypto]
+    ),
     tests(
         "KeyServiceTests",
         in: "Computer",

@@ -89,7 +89,7 @@ public struct PromptView: Equatable, Sendable {
 
     /// True if the offer is what the window is for, so that Enter accepts it.
     ///
-    /// The offer beside a code rings a phone, which nobody may cause who types into another window.
+    /// The offer beside a code rings a phone. A key that was meant for another window must not accept it.
     public var isOfferDefault: Bool { offer != nil && linkedPhone == nil }
 
     /// True if the ceremony has ended, so that there is nothing to cancel.

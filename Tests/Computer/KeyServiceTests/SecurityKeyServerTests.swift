@@ -276,7 +276,7 @@ struct SecurityKeyServerTests {
         }
     }
 
-    @Test("While the session is locked, nobody is asked, with one clear line in the log")
+    @Test("While the session is locked, no user is asked, and the log has one clear line")
     func locked() async throws {
         try await ServedKey.with(isLocked: true) { key in
             try await key.run("refused")

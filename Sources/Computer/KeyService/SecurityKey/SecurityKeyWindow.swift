@@ -163,6 +163,10 @@ final class SecurityKeyWindow: Sendable {
         _ asksFirst: Bool,
         _ isForGuest: Bool
     ) -> String? {
+        guard let command = CeremonyRequest.Command(request) else {
+            post(.user(.closing))
+            return "failed: no request for phones"
+        }
         let window: RequestWindowDisplay
         do throws(WindowRefusal) {
             window = try open(description.event(timeout: limit, asksFirst: asksFirst))
@@ -172,10 +176,6 @@ final class SecurityKeyWindow: Sendable {
             case .notStarted: return "failed: no prompt"
             case .withdrawn, .timedOut: return nil
             }
-        }
-        guard let command = CeremonyRequest.Command(request) else {
-            post(.user(.closing))
-            return "failed: no request for phones"
         }
         if asksFirst {
             let decision = decision(in: window)
