@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import HybridCaBLE
 package import HybridCommandSupport
 package import HybridSession
 internal import HybridThreads
