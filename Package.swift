@@ -204,7 +204,7 @@ let programs: [Target] = [
         ]
     ),
     program("HybridClient", ["HybridDoctor", "HybridClientCeremony", argumentParser]),
-    program("HybridKey", ["HybridDoctor", "HybridClientCeremony", "HybridKeyService", argumentParser]),
+    program("HybridKey", ["HybridDBus", "HybridDoctor", "HybridClientCeremony", "HybridKeyService", argumentParser]),
     // Without packages.
     program("HybridUHID", ["HybridThreads", "HybridProgram", "CHybridSystemd"]),
     program(
@@ -301,7 +301,11 @@ let testTargets: [Target] = [
         in: "Computer",
         ["HybridLocalPage", "TestSupport", nio("NIOCore"), nio("NIOEmbedded"), nio("NIOHTTP1")]
     ),
-    tests("ClientCeremonyTests", in: "Computer", ["HybridClientCeremony", "TestSupport", crypto]),
+    tests(
+        "ClientCeremonyTests",
+        in: "Computer",
+        ["HybridClientCeremony", "HybridKeyService", "TestSupport", crypto]
+    ),
     tests(
         "KeyServiceTests",
         in: "Computer",

@@ -17,8 +17,9 @@ internal import HybridThreads
 /// The hidden command `ceremony`, the process that alone uses the network and the radio.
 ///
 /// It reads one ``CeremonyRequest`` from standard input and writes the phone's CTAP response to standard output. The end
-/// of the input cancels the ceremony. It contacts a linked phone first, if there is one. The links are read here only,
-/// because they are of no use without the network.
+/// of the input cancels the ceremony. It contacts a linked phone first, if there is one; for a guest, such as a website, it
+/// shows the code first, and contacts the phone when the user wants that. The links are read here only, because they are of
+/// no use without the network.
 struct CeremonyCommand: AsyncParsableCommand {
     static let name = "ceremony"
 
@@ -45,9 +46,9 @@ struct CeremonyCommand: AsyncParsableCommand {
         let report = ProgressReport(program: HybridKey.programName, format: .detect(json: display == .json))
         do {
             let request = try Self.readRequest()
-            let isCodeRequested = AwaitableState(false)
-            Self.followInput(isCodeRequested)
-            let run = try await clientRun(for: request, report, isCodeRequested)
+            let wishes = UserWishes()
+            Self.followInput(wishes)
+            let run = try await clientRun(for: request, report, wishes)
             let response = try await Self.perform(request, run)
             try await run.close { () throws(CommandFailure) in
                 // Before the prompt learns of success, because it closes then, which would count as a cancellation.
@@ -67,10 +68,22 @@ struct CeremonyCommand: AsyncParsableCommand {
         return request
     }
 
-    /// Follows the input after the request on a thread: a request for the code, or the end.
-    private static func followInput(_ isCodeRequested: AwaitableState<Bool>) {
+    /// The wishes of the user in the window; each becomes true once.
+    private struct UserWishes {
+        let showCode = AwaitableState(false)
+        let usePhone = AwaitableState(false)
+    }
+
+    /// Follows the input after the request on a thread: wishes of the user, or the end.
+    private static func followInput(_ wishes: UserWishes) {
+        let (showCode, usePhone) = (wishes.showCode, wishes.usePhone)
         _ = DedicatedThread.start {
-            while read(1) == [CeremonyRequest.showCode] { isCodeRequested.change { $0 = true } }
+            while let byte = read(1)?.first {
+                guard let wish = [CeremonyRequest.showCode: showCode, CeremonyRequest.usePhone: usePhone][byte] else {
+                    break
+                }
+                wish.change { $0 = true }
+            }
             // The signal handler cancels the ceremony. Other input counts as the end.
             kill(getpid(), SIGTERM)
         }
@@ -94,7 +107,7 @@ struct CeremonyCommand: AsyncParsableCommand {
     private func clientRun(
         for request: CeremonyRequest,
         _ report: ProgressReport,
-        _ isCodeRequested: AwaitableState<Bool>
+        _ wishes: UserWishes
     ) async throws -> ClientRun {
         let settings = try KeySettings.resolve(options)
         let isCreation = if case .create = request.command { true } else { false }
@@ -112,7 +125,7 @@ struct CeremonyCommand: AsyncParsableCommand {
             report: report,
             page: page,
             display: codeDisplay,
-            phones: try Self.phones(for: request, report, isCodeRequested)
+            phones: try Self.phones(for: request, report, codeDisplay, wishes)
         )
     }
 
@@ -122,19 +135,21 @@ struct CeremonyCommand: AsyncParsableCommand {
     private static func phones(
         for request: CeremonyRequest,
         _ report: ProgressReport,
-        _ isCodeRequested: AwaitableState<Bool>
+        _ codeDisplay: CodeDisplay,
+        _ wishes: UserWishes
     ) throws(CommandFailure) -> LinkedPhones? {
         let requester: Requester = request.isForGuest ? .guest : .program
+        let consent = request.needsConsent ? ContactConsent(isGiven: wishes.usePhone, ask: codeDisplay.offer) : nil
         if let name = request.phone {
             let store = try LinkStore.ofUser { report.notify(ProgressState("link-skipped", $0)) }
             let links = try store.links(to: name)
             guard !links.isEmpty else { throw CommandFailure(unknownPhone: name) }
-            return LinkedPhones(store, links, for: requester, isCodeRequested: isCodeRequested)
+            return LinkedPhones(store, links, for: requester, isCodeRequested: wishes.showCode, consent: consent)
         }
         let store = try? LinkStore.ofUser { report.notify(ProgressState("link-skipped", $0)) }
         guard let store, let links = try? store.links() else { return nil }
         let chosen = LinkedPhones.lastUsed(links, for: request.command.ctapRequest.command)
-        return LinkedPhones(store, chosen, for: requester, isCodeRequested: isCodeRequested)
+        return LinkedPhones(store, chosen, for: requester, isCodeRequested: wishes.showCode, consent: consent)
     }
 
     private static func perform(

@@ -27,12 +27,17 @@ extension CeremonyOptions {
     /// - Parameters:
     ///   - settings: The effective settings.
     ///   - usesTerminal: True to show the code on the terminal.
+    ///   - isLocked: Returns true while the user's session is locked, so that nothing may be shown.
     /// - Throws: ``CommandFailure`` if a setting is unusable.
-    func launcher(_ settings: Configuration, usesTerminal: Bool) throws -> CeremonyLauncher {
+    func launcher(
+        _ settings: Configuration,
+        usesTerminal: Bool,
+        isLocked: @escaping @Sendable () -> Bool = { false }
+    ) throws -> CeremonyLauncher {
         try settings.checkCertificates(CeremonySettings.cacert, with: TrustAnchors.check)
         let prompt = try settings.value(KeySettings.prompt)
         let searchPath = ProcessEnvironment.variables["PATH"]
-        return CeremonyLauncher(command: [Self.program, CeremonyCommand.name] + arguments) {
+        return CeremonyLauncher(command: [Self.program, CeremonyCommand.name] + arguments, isLocked: isLocked) {
             usesTerminal ? .terminal : .graphical(prompt: prompt, searchPath: searchPath)
         }
     }

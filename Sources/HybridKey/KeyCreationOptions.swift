@@ -58,7 +58,7 @@ extension Journal {
         let result =
             switch outcome {
             case .answered: "created"
-            case .cancelled: "cancelled"
+            case .cancelled, .sessionLocked: "cancelled"
             case .refused(_, let status), .failed(let status):
                 status == .notPermitted ? "declined" : "failed: \(status.name)"
             }

@@ -21,12 +21,21 @@ struct PAMCommand: AsyncParsableCommand {
             abstract: "Create a passkey for this computer on a phone and print its line for pam_u2f.",
             discussion: """
                 The line belongs into the file that pam_u2f's option authfile names. It requires that the phone verifies \
-                its user. See docs/sudo.md before you change a file of PAM.
+                its user. The option origin must have the value that is printed on standard error, so that window and \
+                phone show which service asks. See docs/sudo.md before you change a file of PAM.
                 """
         )
 
         @Option(help: ArgumentHelp("The account; default: the current one.", valueName: "name"))
         var user: String?
+
+        @Option(
+            help: ArgumentHelp(
+                "The PAM service, a file of /etc/pam.d; each has a passkey of its own.",
+                valueName: "name"
+            )
+        )
+        var service = "sudo"
 
         @OptionGroup
         var options: KeyCreationOptions
@@ -55,7 +64,7 @@ struct PAMCommand: AsyncParsableCommand {
                 HybridKey.report(error.sentence)
             }
             switch outcome {
-            case .cancelled: throw CommandFailure("it was cancelled", status: .interrupted)
+            case .cancelled, .sessionLocked: throw CommandFailure("it was cancelled", status: .interrupted)
             case .refused(_, let status), .failed(let status):
                 throw CommandFailure("no passkey was created", code: status.name, status: status)
             case .answered(let bytes):
@@ -68,6 +77,7 @@ struct PAMCommand: AsyncParsableCommand {
                 options.report(created: fingerprint)
                 // The phone has stored the passkey already, so the line is printed first.
                 try StandardOutput.writeLine(line)
+                HybridKey.report("pam_u2f needs origin=\(enrolment.origin) in /etc/pam.d/\(service); see docs/sudo.md")
                 try memory.add(credential, of: enrolment.request.relyingParty.id)
             }
         }
@@ -75,10 +85,10 @@ struct PAMCommand: AsyncParsableCommand {
         private func enrolment() throws -> PAMEnrolment {
             let (user, host) = (try user ?? Self.accountName(), try Self.hostName())
             var generator = SystemRandomNumberGenerator()
-            guard let enrolment = PAMEnrolment(user: user, host: host, using: &generator) else {
+            guard let enrolment = PAMEnrolment(user: user, host: host, service: service, using: &generator) else {
                 throw CommandFailure(
-                    "the account \(SafeText(quoting: user)) on \(SafeText(quoting: host)) can't be enrolled; names of "
-                        + "letters, digits, dots, underscores and hyphens can",
+                    "the account \(SafeText(quoting: user)) on \(SafeText(quoting: host)) can't be enrolled for "
+                        + "\(SafeText(quoting: service)); names of letters, digits, dots, underscores and hyphens can",
                     status: .usage
                 )
             }

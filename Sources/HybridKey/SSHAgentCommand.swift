@@ -4,6 +4,7 @@ internal import ArgumentParser
 internal import Glibc
 internal import HybridClientCeremony
 internal import HybridCommandSupport
+internal import HybridDBus
 internal import HybridKeyService
 internal import HybridPrimitives
 internal import HybridProgram
@@ -102,7 +103,8 @@ struct ServeCommand: ParsableCommand {
             )
         }
         let agent = try RunningSSHAgent(ceremony, flagsOf: self, usesTerminal: false, seconds: 100)
-        let securityKey = SecurityKeyService.start(ceremony)
+        // One launcher, so that SSH and the security key do not open two windows at once.
+        let securityKey = SecurityKeyService.start(agent.launcher)
         defer { securityKey?.stop() }
         let notifier = ServiceNotifier()
         _ = notifier.ready()
@@ -122,6 +124,7 @@ private struct RunningSSHAgent {
     private let restrictedServer: SSHAgentServer
     /// The socket of another agent.
     let upstream: String?
+    let launcher: CeremonyLauncher
 
     init(
         _ options: CeremonyOptions,
@@ -133,9 +136,10 @@ private struct RunningSSHAgent {
         upstream = try settings.value(KeySettings.upstream)
         let folder = try KeySettings.stateFolder()
         let keys = try SSHKeyRing(SSHKeyStore(in: folder), report: HybridKey.report)
+        launcher = try options.launcher(settings, usesTerminal: usesTerminal) { SessionLock.isLocked() }
         let signer = SSHSigner(
             keys: keys,
-            launcher: try options.launcher(settings, usesTerminal: usesTerminal),
+            launcher: launcher,
             journal: Journal(in: folder),
             knownHosts: KeySettings.knownHosts,
             seconds: seconds,

@@ -132,7 +132,7 @@ struct SSHKeygenCommand: AsyncParsableCommand {
             } catch {
                 throw CommandFailure(error.sentence, status: .dataError)
             }
-        case .cancelled: throw CommandFailure("it was cancelled", status: .interrupted)
+        case .cancelled, .sessionLocked: throw CommandFailure("it was cancelled", status: .interrupted)
         case .refused(_, let status), .failed(let status):
             throw CommandFailure("no key was created", code: status.name, status: status)
         }

@@ -17,15 +17,14 @@ struct SecurityKeyService {
     ///
     /// Without it, the agent still serves, so a failure is only reported.
     ///
-    /// - Parameter options: The options of ceremonies.
-    static func start(_ options: CeremonyOptions) -> SecurityKeyService? {
+    /// - Parameter launcher: The launcher of ceremonies.
+    static func start(_ launcher: CeremonyLauncher) -> SecurityKeyService? {
         do {
-            let settings = try KeySettings.resolve(options)
             let server = try SecurityKeyServer(
                 helperPath: SecurityKeyInspection.helperPath,
                 in: try KeySettings.stateFolder(),
                 otherKeyExists: { FIDODevice.all().contains { !$0.isVirtual } },
-                launcher: try options.launcher(settings, usesTerminal: false),
+                launcher: launcher,
                 version: version,
                 seconds: 100,
                 report: HybridKey.report

@@ -213,9 +213,20 @@ struct ServerTests {
         try await TestFolder.with { folder in
             let service = try TestService(folder, listed: "\(getuid())")
             let (client, kernel) = try await service.device()
-            service.switchSession()
+            service.switchSession(to: nil)
             kernel.send(KernelEvent.output())
             #expect(try await client.receive() == KernelEvent.report)
+        }
+    }
+
+    @Test("A listed user loses the device to another user who becomes active on seat0")
+    func listedBehindOther() async throws {
+        try await TestFolder.with { folder in
+            let service = try TestService(folder, listed: "\(getuid())")
+            let (client, kernel) = try await service.device()
+            service.switchSession()
+            #expect(try await kernel.receive() == [1, 0, 0, 0])
+            #expect(try await client.receive() == [])
         }
     }
 

@@ -127,9 +127,9 @@ final class TestService: Sendable {
         return (client, kernel)
     }
 
-    /// Makes another user active on seat0, who has number 0 or 1.
-    func switchSession(isNoticed: Bool = true) {
-        active.withLock { $0["seat0"] = getuid() == 0 ? 1 : 0 }
+    /// Makes another user active on seat0, by default the one with number 0 or 1.
+    func switchSession(to user: uid_t? = getuid() == 0 ? 1 : 0, isNoticed: Bool = true) {
+        active.withLock { $0["seat0"] = user }
         if isNoticed { seatChange.wake() }
     }
 

@@ -65,7 +65,7 @@ final class PromptWindow {
         guard gtk_widget_get_visible(window) == 0 else { return }
         hybrid_window_present(window)
         // Otherwise, GTK would give the focus to the first button.
-        hybrid_window_set_focus(window, view.offer == nil ? nil : offerButton)
+        hybrid_window_set_focus(window, view.isOfferDefault ? offerButton : nil)
     }
 
     /// Shows the remaining time of a view.
@@ -86,14 +86,19 @@ final class PromptWindow {
         hybrid_button_set_label(cancelButton, view.isOver ? "Close" : "Cancel")
         guard view.offer != offer || view.isOver else { return }
         offer = view.offer
-        hybrid_button_set_label(offerButton, offer == .showCode ? "Show a Code" : "Use Phone")
+        hybrid_button_set_label(offerButton, Self.label(offer, view.linkedPhone))
         // GTK would move the focus from a button that is hidden to the next one.
         hybrid_window_set_focus(window, nil)
         gtk_widget_set_visible(offerButton, offer == nil ? 0 : 1)
         // Without an offer, Enter does nothing, so that a user who types when the window appears does not cancel.
-        let standard = view.isOver ? cancelButton : offer == nil ? nil : offerButton
+        let standard = view.isOver ? cancelButton : view.isOfferDefault ? offerButton : nil
         hybrid_window_set_default(window, standard)
         hybrid_window_set_focus(window, standard)
+    }
+
+    private static func label(_ offer: PromptAnswer?, _ linkedPhone: String?) -> String {
+        if offer == .showCode { return "Show a Code" }
+        return linkedPhone.map { "Use \($0)" } ?? "Use Phone"
     }
 
     /// Sets the text of a label, which is hidden without text.

@@ -16,6 +16,8 @@ enum PromptEvent {
     case warning(String)
     /// A note about the current state; `nil` removes it.
     case note(String?)
+    /// A linked phone can be contacted; the name is in quotation marks.
+    case linkedPhone(String)
     /// A linked phone was not used, for this reason; the code follows.
     case contactFailed(String)
     /// The end without success.
@@ -31,6 +33,9 @@ enum PromptEvent {
         switch event.member("event")?.text {
         case "request": self = .request(try PromptRequest(event))
         case "qr": self = .code(try Self.code(event))
+        case "linked-phone":
+            guard let phone = event.member("phone")?.text else { return nil }
+            self = .linkedPhone(SafeText(quoting: phone).description)
         case "state" where event.member("state")?.text == "link-failed":
             self = .contactFailed(Self.sentence(event, "message"))
         case "state":

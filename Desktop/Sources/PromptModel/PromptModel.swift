@@ -84,6 +84,13 @@ public struct PromptView: Equatable, Sendable {
     public internal(set) var failure: [String] = []
     /// The answer besides ``PromptAnswer/cancel`` that the state offers.
     public internal(set) var offer: PromptAnswer?
+    /// The linked phone that may be contacted instead of scanning the code, in quotation marks; `nil` if there is none.
+    public internal(set) var linkedPhone: String?
+
+    /// True if the offer is what the window is for, so that Enter accepts it.
+    ///
+    /// The offer beside a code rings a phone. A key that was meant for another window must not accept it.
+    public var isOfferDefault: Bool { offer != nil && linkedPhone == nil }
 
     /// True if the ceremony has ended, so that there is nothing to cancel.
     public var isOver: Bool { stage == .done || stage == .failed }
@@ -138,7 +145,7 @@ public struct PromptModel: Sendable {
         guard !view.isOver else { return false }
         guard answer != .cancel else { return true }
         guard view.offer == answer, let offered, offered + Self.offerDelay <= now else { return false }
-        view.offer = nil
+        (view.offer, view.linkedPhone) = (nil, nil)
         return true
     }
 
@@ -159,6 +166,9 @@ public struct PromptModel: Sendable {
         case .warning(let text):
             if view.warnings.count < Self.maximumWarnings { view.warnings.append(text) }
         case .note(let text): view.note = text
+        case .linkedPhone(let phone):
+            view.linkedPhone = phone
+            makeOffer(at: now)
         case .contactFailed(let reason):
             // The code may be shown again, even if the phone had been found.
             enter(.preparing, at: now)
@@ -169,19 +179,25 @@ public struct PromptModel: Sendable {
         }
     }
 
+    private mutating func makeOffer(at now: ContinuousClock.Instant) {
+        view.offer =
+            switch view.stage {
+            case .question: .proceed
+            // With a code on the screen, there is nothing more to show.
+            case .contacting: view.code == nil ? .showCode : nil
+            case .preparing, .scan: view.linkedPhone == nil ? nil : .proceed
+            default: nil
+            }
+        offered = now
+    }
+
     private mutating func enter(_ stage: PromptStage, at now: ContinuousClock.Instant) {
         view.stage = stage
         // The reason why a linked phone was not used stays beside the code.
         if stage != .scan { view.note = nil }
         if !stage.mayShowCode { view.code = nil }
         view.deadline = stage.isTimed ? view.request?.timeout.map { now + $0 } : nil
-        view.offer =
-            switch stage {
-            case .question: .proceed
-            case .contacting: .showCode
-            default: nil
-            }
-        offered = now
+        makeOffer(at: now)
         switch stage {
         case .done: closing = now + Self.successDisplay
         case .failed: closing = now + Self.failureDisplay

@@ -52,7 +52,9 @@ private struct RequestFacts {
     func creation() throws(PromptInputError) -> String {
         let relyingParty = try relyingParty()
         if let key = Self.name(relyingParty, after: "ssh:") { return "Create \(Self.sshKey(key))" }
-        if let host = Self.name(relyingParty, after: "pam://") { return "Enrol the phone for \(host)" }
+        if let pam = Self.pam(relyingParty) {
+            return "Enrol the phone for \(pam.service.map { "\($0) on " } ?? "")\(pam.host)"
+        }
         return "Create a passkey for \(relyingParty)"
     }
 
@@ -60,14 +62,23 @@ private struct RequestFacts {
     func signIn() throws(PromptInputError) -> String {
         let relyingParty = try relyingParty()
         if let key = Self.name(relyingParty, after: "ssh:") { return "Use \(Self.sshKey(key))" }
-        // pam_u2f may run for sudo or for a login, and does not report which.
-        if let host = Self.name(relyingParty, after: "pam://") { return "Confirm sudo or a login on \(host)" }
+        // pam_u2f does not report which service it runs for, unless its configuration names an origin for each.
+        if let pam = Self.pam(relyingParty) {
+            return "Confirm \(pam.service ?? "sudo or another login") on \(pam.host)"
+        }
         return "Sign in to \(relyingParty)"
     }
 
     /// Returns the name of a local service; `nil` if the RP ID does not begin with the prefix.
     private static func name(_ relyingParty: String, after prefix: String) -> String? {
         relyingParty.hasPrefix(prefix) ? String(relyingParty.dropFirst(prefix.count)) : nil
+    }
+
+    /// Returns the host and the PAM service in an RP ID of pam_u2f; `nil` for another ID.
+    private static func pam(_ relyingParty: String) -> (host: String, service: String?)? {
+        guard let names = name(relyingParty, after: "pam://")?.split(separator: "/", maxSplits: 1).map(String.init)
+        else { return nil }
+        return names.first.map { ($0, names.dropFirst().first) }
     }
 
     /// Returns a phrase for a key of OpenSSH, whose name may be empty.

@@ -153,6 +153,27 @@ struct PromptModelTests {
         #expect(model.view.offer == nil)
     }
 
+    @Test("offers a linked phone beside the code, by name, and not by Enter")
+    func linkedPhone() throws {
+        var model = try TimedModel(Line.request, #"{"event":"linked-phone","phone":"Ada's \u202ephone"}"#, Line.code)
+        try model.enter("scan")
+        #expect(model.view.linkedPhone == #""Ada's phone""# && model.view.offer == .proceed)
+        #expect(!model.view.isOfferDefault)
+        let early = model.answers(.proceed)
+        model.now += PromptModel.offerDelay
+        let (first, second) = (model.answers(.proceed), model.answers(.proceed))
+        #expect(!early && first && !second)
+        try model.enter("contacting")
+        #expect(model.view.code != nil && model.view.offer == nil, "the code can be scanned meanwhile")
+        try model.receive(#"{"event":"state","state":"link-failed","message":"it could not be reached"}"#)
+        try model.enter("scan")
+        #expect(model.view.offer == nil)
+        var found = try TimedModel(Line.request, #"{"event":"linked-phone","phone":"Pixel"}"#, Line.code)
+        try found.enter("phone-found")
+        #expect(found.view.offer == nil)
+        #expect(try TimedModel(#"{"event":"linked-phone"}"#).view == PromptModel().view)
+    }
+
     @Test("does not accept an offer that has just appeared")
     func offerDelay() throws {
         var model = try TimedModel(Line.request)

@@ -22,7 +22,9 @@ struct PromptRequestTests {
         arguments: [
             ("sign-in", "ssh:", "Use an SSH key"), ("sign-in", "ssh:work", "Use the SSH key work"),
             ("create", "ssh:", "Create an SSH key"), ("create", "ssh:work", "Create the SSH key work"),
-            ("sign-in", "pam://laptop", "Confirm sudo or a login on laptop"),
+            ("sign-in", "pam://laptop", "Confirm sudo or another login on laptop"),
+            ("sign-in", "pam://laptop/sudo", "Confirm sudo on laptop"),
+            ("create", "pam://laptop/su", "Enrol the phone for su on laptop"),
             ("create", "pam://laptop", "Enrol the phone for laptop"),
             ("sign-in", "ssh.example", "Sign in to ssh.example"), ("sign-in", "pam.example", "Sign in to pam.example"),
         ]

@@ -147,12 +147,14 @@ package struct ClientRun: Sendable {
             return try await withSession { try await $0.perform(request, for: adapted, events: display.show) }
         }
         return try await phones.perform(show: display.show, failed: display.show) { link, claims, events in
-            try await withSession(phones.tlsSessions(of: link)) {
+            try await withSession(phones.tlsSessions(of: link), warns: !phones.showsCodeFirst) {
                 try await $0.contact(link, claims, request, for: adapted, events: events)
             }
         } code: { events in
             // BlueZ permits one scan for each connection to the bus.
-            try await withSession(warns: false) { try await $0.perform(request, for: adapted, events: events) }
+            try await withSession(warns: phones.showsCodeFirst) {
+                try await $0.perform(request, for: adapted, events: events)
+            }
         }
     }
 

@@ -95,6 +95,11 @@ package final class CodeDisplay: Sendable {
         enter("link-failed", failure.sentence, details)
     }
 
+    /// Offers to contact a linked phone; only a window can show that.
+    @Sendable package func offer(_ phone: PhoneName) {
+        report.emit("linked-phone", [("phone", .string(phone.description))])
+    }
+
     /// Removes the image file, if there is one.
     package func cleanUp() { image?.remove() }
 

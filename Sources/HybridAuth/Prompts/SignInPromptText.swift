@@ -19,7 +19,8 @@ enum SignInPromptText {
             case .pam: "Login to a computer"
             }
         guard let name = relyingParty.localName, !name.isEmpty else { return title }
-        return "\(title)\n\(SafeText(quoting: name))"
+        let service = relyingParty.service.map { "\nThe service that asks:\n\(SafeText(quoting: $0))" } ?? ""
+        return "\(title)\n\(SafeText(quoting: name))\(service)"
     }
 
     /// Returns the question that asks for the PIN.
@@ -36,7 +37,9 @@ enum SignInPromptText {
             switch relyingParty.kind {
             case .domain: "Sign in to this site?"
             case .ssh: "Sign with this SSH key?\n\(unstated)"
-            case .pam: "Log in to this computer?"
+            case .pam where relyingParty.service == nil:
+                "Log in to this computer?\nThe computer did not say which service asks: sudo, su or another."
+            case .pam: "Confirm this service of the computer?"
             }
         case .signSSH(_, .login): "Log in to an SSH server?"
         case .signSSH(_, .message(let message)): question(message)

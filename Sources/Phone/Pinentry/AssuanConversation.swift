@@ -36,10 +36,18 @@ final class AssuanConversation {
     private let reader = LineReader()
     private let waker: Waker
     private let limits: Pinentry.Limits
+    /// True until the first answer to a prompt that has replaced another one.
+    private var isReplacement: Bool
 
     /// Starts the program and waits for its greeting.
-    init(program: String, waker: Waker, limits: Pinentry.Limits) throws(PinentryError) {
+    init(
+        program: String,
+        waker: Waker,
+        limits: Pinentry.Limits,
+        isReplacement: Bool = false
+    ) throws(PinentryError) {
         self.process = try PinentryProcess(program: program)
+        self.isReplacement = isReplacement
         self.waker = waker
         self.limits = limits
         do throws(PinentryError) {
@@ -68,6 +76,28 @@ final class AssuanConversation {
     func setRequired(_ command: String, _ text: String) throws(PinentryError) {
         let code = try send(command, text, within: limits.reply).code
         guard code == 0 else { throw .promptFailed(code: code) }
+    }
+
+    /// Sends a command that shows a prompt, and waits for the user's answer.
+    ///
+    /// If the prompt has replaced one that closed while the user may have been typing, an answer within
+    /// ``Pinentry/replacementDelay`` was meant for the closed one: the prompt is shown again.
+    func ask(_ command: String, within limit: Duration) throws(PinentryError) -> Response {
+        let start = ContinuousClock.now + Pinentry.replacementDelay
+        defer { isReplacement = false }
+        let response = try send(command, within: limit)
+        guard isReplacement, ContinuousClock.now < start else { return response }
+        // Otherwise, a key that repeats would answer the prompt that is shown again.
+        try pause(until: start)
+        return try send(command, within: limit)
+    }
+
+    private func pause(until end: ContinuousClock.Instant) throws(PinentryError) {
+        var polled = pollfd(fd: waker.descriptor, events: CShort(POLLIN), revents: 0)
+        while end > .now {
+            let count = poll(&polled, 1, CInt((end - .now) / .milliseconds(1)) + 1)
+            guard count <= 0 else { throw .interrupted }
+        }
     }
 
     /// Sends a command and waits for the response.

@@ -34,6 +34,10 @@ package struct Pinentry: Sendable {
     private let title: String
     private let environment: [String: String]
     private let limits: Limits
+    /// True if the last prompt was closed while the user may have been typing.
+    private let wasInterrupted = Locked(false)
+    /// The time after which the answer to a prompt that has replaced another one counts.
+    static let replacementDelay = Duration.milliseconds(500)
 
     /// Creates prompts that are shown by the given program.
     ///
@@ -136,7 +140,7 @@ package struct Pinentry: Sendable {
             try conversation.set("SETOK", ok)
             try conversation.set("SETNOTOK", notOK)
             try conversation.set("SETCANCEL", cancel)
-            return try conversation.send("CONFIRM", within: timeout + limits.grace).answer()
+            return try conversation.ask("CONFIRM", within: timeout + limits.grace).answer()
         }
     }
 
@@ -148,7 +152,7 @@ package struct Pinentry: Sendable {
             try conversation.setRequired("SETDESC", description)
             try conversation.set("SETOK", "OK")
             // CONFIRM with one button is older and more widely known than MESSAGE.
-            _ = try conversation.send("CONFIRM --one-button", within: timeout + limits.grace).answer()
+            _ = try conversation.ask("CONFIRM --one-button", within: timeout + limits.grace).answer()
         }
     }
 
@@ -166,7 +170,7 @@ package struct Pinentry: Sendable {
     }
 
     private func requestPIN(_ conversation: AssuanConversation) throws(PinentryError) -> AssuanConversation.Response {
-        let response = try conversation.send("GETPIN", within: timeout + limits.grace)
+        let response = try conversation.ask("GETPIN", within: timeout + limits.grace)
         guard try response.answer() == .yes else { throw .cancelled }
         return response
     }
@@ -205,7 +209,17 @@ package struct Pinentry: Sendable {
     ) throws(PinentryError) -> Value {
         let terminal = PinentryTerminal(environment: environment)
         let settings = TerminalSettings(name: terminal.name)
-        let conversation = try AssuanConversation(program: program, waker: waker, limits: limits)
+        let isReplacement = wasInterrupted.withLock { wasInterrupted in
+            defer { wasInterrupted = false }
+            return wasInterrupted
+        }
+        if isReplacement { settings?.discardInput() }
+        let conversation = try AssuanConversation(
+            program: program,
+            waker: waker,
+            limits: limits,
+            isReplacement: isReplacement
+        )
         do {
             // `allow-external-password-cache` is never sent, so the cache is never allowed.
             try conversation.set("OPTION", terminal.name.map { "ttyname=\($0)" })
@@ -217,6 +231,7 @@ package struct Pinentry: Sendable {
             conversation.end()
             return value
         } catch {
+            if error == .interrupted { wasInterrupted.withLock { $0 = true } }
             switch error {
             case .interrupted, .timedOut, .protocolViolation, .exited:
                 conversation.abort()

@@ -58,6 +58,12 @@ struct TerminalSettings: ~Copyable {
 
     deinit { close(descriptor) }
 
+    /// Discards what the user has typed and no program has read.
+    func discardInput() {
+        guard tcgetpgrp(descriptor) == getpgrp() else { return }
+        tcflush(descriptor, TCIFLUSH)
+    }
+
     /// Restores the settings, unless this process is in the background: then the kernel would stop it.
     func restore() {
         guard tcgetpgrp(descriptor) == getpgrp() else { return }

@@ -25,6 +25,12 @@ public struct PhoneRequest: Equatable, Sendable {
         }
     }
 
+    /// The credentials with which the phone may sign; empty for a registration, and for any discoverable one.
+    var allowedIDs: [CredentialID] {
+        guard case .getAssertion(let request) = request else { return [] }
+        return request.allowList.map(\.id)
+    }
+
     /// True if the request creates a credential.
     public var isRegistration: Bool { request.command == .makeCredential }
 

@@ -104,6 +104,7 @@ public struct SecurityKey: Sendable {
         // The phone decides a request, not the button of a window.
         case (.phone, .confirmation): return []
         case (.presence, .closing), (.phone, .closing): return end(window, .keepaliveCancel, at: now)
+        case (.presence, .timeout), (.phone, .timeout): return end(window, .userActionTimeout, at: now)
         }
     }
 
@@ -240,7 +241,17 @@ extension SecurityKey {
         window = Window(id: id, transaction: transaction, content: content, at: now)
         device.setStatus(.userPresenceNeeded, of: transaction)
         guard case .phone(let request) = content else { return [.askPresence(id)] }
-        return [.askPhone(id, request, afterConfirmation: otherKeyExists)]
+        return [.askPhone(id, request, afterConfirmation: otherKeyExists, isForGuest: !isRecognized(request))]
+    }
+
+    /// Returns true if a request is for a credential of a local relying party that has been used through this key.
+    ///
+    /// No website can have such a relying party, and the ID of the credential is in files that sandboxed programs do not
+    /// see, such as those of ssh and pam_u2f.
+    private func isRecognized(_ request: PhoneRequest) -> Bool {
+        let relyingParty = request.relyingParty
+        guard relyingParty.kind != .domain else { return false }
+        return request.allowedIDs.contains { memory.contains($0, of: relyingParty, key: installationKey) }
     }
 
     private mutating func end(_ window: Window, _ status: CTAPStatus, at now: Duration) -> [SecurityKeyAction] {

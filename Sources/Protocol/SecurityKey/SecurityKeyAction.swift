@@ -12,7 +12,10 @@ public enum SecurityKeyAction: Equatable, Sendable {
     ///
     /// If `afterConfirmation` is true, another FIDO device may have received the same request. The window then first
     /// offers to use the phone, and shows the code after the user has agreed.
-    case askPhone(WindowID, PhoneRequest, afterConfirmation: Bool)
+    ///
+    /// If `isForGuest` is true, a website or a sandboxed program may have sent the request. A phone that is known to this
+    /// computer must then be contacted only after the user has agreed in the window.
+    case askPhone(WindowID, PhoneRequest, afterConfirmation: Bool, isForGuest: Bool)
     /// Closes a window and ends its ceremony; the window may be closed already.
     ///
     /// The status is the one that the client receives. It is `CTAP2_ERR_KEEPALIVE_CANCEL` if the client has cancelled
@@ -37,6 +40,8 @@ public enum WindowEnd: Sendable {
     case confirmation
     /// The user closed the window, also after reading a message.
     case closing
+    /// The user has not acted in time, or could not be asked.
+    case timeout
 }
 
 /// The end of a ceremony with the phone.

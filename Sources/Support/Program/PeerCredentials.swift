@@ -31,6 +31,20 @@ package struct PeerCredentials: Hashable, Sendable {
     /// True if the process may use the agent: it belongs to the agent's user, or to root, who can do so anyway.
     package func mayUseAgent(of owner: uid_t) -> Bool { user == owner || user == 0 }
 
+    /// True if the process sees other files than this one, as programs of Flatpak, Snap and containers do.
+    ///
+    /// A process that does not let this one find out counts as such; the superuser's processes do not.
+    package var isSandboxed: Bool {
+        guard user != 0 else { return false }
+        return Self.mountNamespace(of: "\(processID)").map { $0 != Self.mountNamespace(of: "self") } ?? true
+    }
+
+    private static func mountNamespace(of process: String) -> [CChar]? {
+        var characters = [CChar](repeating: 0, count: 64)
+        let count = readlink("/proc/\(process)/ns/mnt", &characters, characters.count)
+        return count > 0 ? Array(characters.prefix(count)) : nil
+    }
+
     /// The command line of the process, whose arguments end with zero bytes; empty if it can't be read.
     package var commandLine: [UInt8] {
         let descriptor = open("/proc/\(processID)/cmdline", O_RDONLY | O_CLOEXEC)

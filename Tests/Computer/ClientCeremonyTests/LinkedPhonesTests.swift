@@ -158,6 +158,57 @@ struct LinkedPhonesTests {
         }
     }
 
+    @Test("For a guest, the code is shown at once, and no phone is contacted before the user agrees")
+    func consent() async throws {
+        try await TestFolder.with { folder in
+            let test = TestStore(in: folder)
+            let (isGiven, asked) = (AwaitableState(false), Locked<[String]>([]))
+            let consent = ContactConsent(isGiven: isGiven) { name in asked.withLock { $0.append("\(name)") } }
+            let recorder = Recorder()
+            let link = try TestStore.link()
+            try test.store.save(link)
+            let phones = try #require(
+                LinkedPhones(test.store, [link], for: .guest, codeDelay: Self.never, consent: consent)
+            )
+            for agrees in [false, true] {
+                let codeShown = Signal()
+                let result = try await phones.perform(show: recorder.show, failed: recorder.show) { link, _, events in
+                    events(.contacting(link.name))
+                    return Self.result(.success, 1)
+                } code: { _ in
+                    codeShown.fire()
+                    try await Waiting.until("the offer") { asked.withLock { $0 } == ["Pixel 8"] }
+                    guard agrees else { return Self.result(.success, 2) }
+                    isGiven.change { $0 = true }
+                    try await Task.sleep(for: Self.never)
+                    return Self.result(.success, 2)
+                }
+                await codeShown.wait()
+                #expect(result.response.body == [agrees ? 1 : 2])
+                #expect(recorder.all == (agrees ? ["contacting Pixel 8"] : []))
+                asked.withLock { $0 = [] }
+            }
+        }
+    }
+
+    @Test("For a guest, the failure of the code ends the ceremony, because no phone is contacted")
+    func codeFailsForGuest() async throws {
+        try await TestFolder.with { folder in
+            let test = TestStore(in: folder)
+            let consent = ContactConsent(isGiven: AwaitableState(false)) { _ in }
+            let recorder = Recorder()
+            let phones = try #require(LinkedPhones(test.store, [try TestStore.link()], for: .guest, consent: consent))
+            await #expect(throws: ClientFailure.phoneNotNearby) {
+                _ = try await phones.perform(show: recorder.show, failed: recorder.show) { _, _, _ in
+                    Self.result(.success, 1)
+                } code: { _ in
+                    throw ClientFailure.phoneNotNearby
+                }
+            }
+            #expect(recorder.all.isEmpty)
+        }
+    }
+
     @Test("No code is shown while the phone that was found asks its user")
     func found() async throws {
         try await TestFolder.with { folder in

@@ -91,6 +91,17 @@ struct CeremonyRequestTests {
         }
         let named = CeremonyRequest(request.command, purpose: "", seconds: 1, phone: "Pixel 8")
         #expect(CeremonyRequest(parsing: Array(named.encoded.dropFirst(4))) == named)
+        for (isForGuest, hasAgreed) in [(true, false), (true, true), (false, true)] {
+            let other = CeremonyRequest(
+                request.command,
+                purpose: "",
+                seconds: 1,
+                isForGuest: isForGuest,
+                hasAgreed: hasAgreed
+            )
+            #expect(CeremonyRequest(parsing: Array(other.encoded.dropFirst(4))) == other)
+            #expect(other.needsConsent == (isForGuest && !hasAgreed))
+        }
         let long = CeremonyRequest(request.command, purpose: "", seconds: 1, phone: String(repeating: "x", count: 256))
         #expect(CeremonyRequest(parsing: Array(long.encoded.dropFirst(4))) == nil)
         for seconds in [0, 3601] {
@@ -238,6 +249,7 @@ struct LauncherTests {
         prompt: String? = nil,
         cancellation: SigningCancellation? = nil,
         seconds: Int = 100,
+        isLocked: Bool = false,
         in folder: TestFolder
     ) async throws -> CeremonyOutcome {
         let program = folder.path + "/child"
@@ -247,7 +259,7 @@ struct LauncherTests {
             try await TestFile.writeProgram("#!/bin/sh\n" + prompt, to: folder.path + "/prompt")
             display = .prompt(path: folder.path + "/prompt")
         }
-        let launcher = CeremonyLauncher(command: [program]) { [display] in display }
+        let launcher = CeremonyLauncher(command: [program], isLocked: { isLocked }) { [display] in display }
         let request = CeremonyRequest(try CeremonyRequestTests().request.command, purpose: "p", seconds: seconds)
         return await DedicatedThread.run {
             launcher.perform(request, event: #"{"event":"request"}"#, cancellation: cancellation)
@@ -306,14 +318,16 @@ struct LauncherTests {
         }
     }
 
-    @Test("The prompt's request for a code reaches the child as one byte")
+    @Test("The user's wish for a code, or to use the linked phone, reaches the child as one byte")
     func codeRequest() async throws {
         try await TestFolder.with { folder in
             let request = CeremonyRequest(try CeremonyRequestTests().request.command, purpose: "p", seconds: 100)
             let length = request.encoded.count
             let child = "head -c \(length) >/dev/null; head -c 1"
-            let outcome = try await perform(child, prompt: "echo proceed; echo show-code; cat >/dev/null", in: folder)
-            #expect(outcome == .answered([CeremonyRequest.showCode]))
+            for (answer, byte) in [("show-code", CeremonyRequest.showCode), ("proceed", CeremonyRequest.usePhone)] {
+                let outcome = try await perform(child, prompt: "echo \(answer); cat >/dev/null", in: folder)
+                #expect(outcome == .answered([byte]))
+            }
         }
     }
 
@@ -346,6 +360,53 @@ struct LauncherTests {
             try await Waiting.until("the prompt to end") {
                 TestFile.contents(below: folder.path).keys.contains("ended")
             }
+        }
+    }
+
+    @Test("While the session is locked, neither a prompt nor a ceremony is started")
+    func locked() async throws {
+        try await TestFolder.with { folder in
+            for isLocked in [true, false] {
+                let outcome = try await perform(
+                    "touch \(folder.path)/contacted; printf x",
+                    prompt: "touch \(folder.path)/opened; cat >/dev/null",
+                    isLocked: isLocked,
+                    in: folder
+                )
+                #expect(outcome == (isLocked ? .sessionLocked : .answered(Array("x".utf8))))
+                #expect(TestFile.contents(below: folder.path).keys.contains("contacted") != isLocked)
+            }
+            try await Waiting.until("the prompt") { TestFile.contents(below: folder.path).keys.contains("opened") }
+        }
+    }
+
+    @Test("One window is open at a time; a further request waits for its turn, its client or its time limit")
+    func turns() async throws {
+        try await TestFolder.with { _ in
+            let launcher = CeremonyLauncher(command: ["/bin/true"]) { .page }
+            let first = try launcher.open(event: "", unless: nil)
+            #expect(throws: WindowRefusal.timedOut) {
+                _ = try launcher.open(event: "", unless: nil, within: .milliseconds(1))
+            }
+            let cancellation = try #require(SigningCancellation())
+            cancellation.cancel()
+            #expect(throws: WindowRefusal.withdrawn) { _ = try launcher.open(event: "", unless: cancellation) }
+            async let second = DedicatedThread.run {
+                guard let window = try? launcher.open(event: "", unless: nil) else { return false }
+                defer {
+                    launcher.leave(window)
+                    launcher.leave(window)
+                }
+                let third = try? launcher.open(event: "", unless: nil, within: .milliseconds(1))
+                return third == nil
+            }
+            launcher.leave(first)
+            let hadTurn = await second
+            #expect(hadTurn)
+            launcher.leave(try launcher.open(event: "", unless: nil, within: .zero))
+            // A window that is dropped gives its turn back, too.
+            _ = try launcher.open(event: "", unless: nil, within: .zero)
+            _ = try launcher.open(event: "", unless: nil, within: .zero)
         }
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import HybridCommandSupport
 import HybridProgram
 import HybridSSHAgent
@@ -16,6 +17,7 @@ struct PromptLimitTests {
     let forwarded: SignRequest
     let now = Locked(Duration.zero)
     let signs = Locked(false)
+    let isLocked = Locked(false)
     let prompts = Locked(0)
 
     init() throws {
@@ -28,19 +30,21 @@ struct PromptLimitTests {
     }
 
     private func makeService() -> SigningService {
-        let (now, signs, prompts, passkey) = (now, signs, prompts, passkey)
+        let (now, signs, prompts, passkey, isLocked) = (now, signs, prompts, passkey, isLocked)
         let clock = { @Sendable in now.withLock { $0 } }
         return SigningService(clock: clock) { job in
+            guard !isLocked.withLock({ $0 }) else { return .failure(.sessionLocked) }
             prompts.withLock { $0 += 1 }
             guard signs.withLock({ $0 }), let assertion = try? passkey.assertion(job.request.data.bytes) else {
-                return nil
+                return .failure(.notSigned)
             }
-            return try? SSHSignature(
+            let signature = try? SSHSignature(
                 derSignature: assertion.der,
                 authenticatorData: assertion.authenticatorData,
                 by: job.request.key.publicKey,
                 over: job.request.data
             )
+            return signature.map(Result.success) ?? .failure(.notSigned)
         }
     }
 
@@ -81,6 +85,36 @@ struct PromptLimitTests {
         signs.withLock { $0 = false }
         for _ in 0..<3 { #expect(try await ask(service, local) == .notSigned) }
         #expect(try await ask(service, local) == .tooManyPrompts)
+    }
+
+    @Test("Requests during a locked session are refused with a reason, and do not count")
+    func locked() async throws {
+        let service = makeService()
+        isLocked.withLock { $0 = true }
+        for _ in 0..<10 { #expect(try await ask(service, local) == .sessionLocked) }
+        isLocked.withLock { $0 = false }
+        for _ in 0..<3 { #expect(try await ask(service, local) == .notSigned) }
+        #expect(try await ask(service, local) == .tooManyPrompts)
+    }
+
+    @Test("A request counts as a guest's if it is forwarded, its origin is unknown, or its client is sandboxed")
+    func guests() throws {
+        var state = AgentState(keys: [try passkey.agentKey(allowsForwardedMessages: true)])
+        var client = TestClient()
+        let unbound = try #require(
+            try client.send(try passkey.sign(try passkey.login(TestServer.session(1))), to: &state).request
+        )
+        let own = PeerCredentials(processID: getpid(), user: 1000)
+        // The test can't see the files of a process that does not exist.
+        let hidden = PeerCredentials(processID: 0, user: 1000)
+        for (request, client, isForGuest) in [
+            (local, own, false), (forwarded, own, true), (unbound, own, true), (local, hidden, true),
+            (local, PeerCredentials(processID: 0, user: 0), false),
+        ] {
+            let cancellation = try #require(SigningCancellation())
+            let job = SigningJob(request: request, client: client, cancellation: cancellation) { _ in }
+            #expect(job.isForGuest == isForGuest)
+        }
     }
 
     @Test("Other hosts do not use up the prompts of this computer")

@@ -39,18 +39,19 @@ final class TestAgent: Sendable {
             while !mayAnswer.withLock({ $0 }) {
                 guard poll(&polled, 1, 10) == 0 else {
                     cancellations.withLock { $0 += 1 }
-                    return nil
+                    return .failure(.notSigned)
                 }
             }
             guard let assertion = try? passkey.assertion(job.request.data.bytes),
                 let key = try? passkey.publicKey
-            else { return nil }
-            return try? SSHSignature(
+            else { return .failure(.notSigned) }
+            let signature = try? SSHSignature(
                 derSignature: assertion.der,
                 authenticatorData: assertion.authenticatorData,
                 by: key,
                 over: job.request.data
             )
+            return signature.map(Result.success) ?? .failure(.notSigned)
         }
         let keys = try SSHKeyRing(store) { _ in }
         server = try #require(

@@ -29,11 +29,15 @@ private final class ServedKey: Sendable {
     ///   - folder: The folder of the test.
     ///   - hasPrompt: False to show codes on a page.
     ///   - otherKeyExists: True if another FIDO device is plugged in.
+    ///   - isLocked: True if the session is locked.
+    ///   - seconds: The time limit for each action of the user.
     ///   - users: The trusted users.
     init(
         _ folder: TestFolder,
         hasPrompt: Bool = true,
         otherKeyExists: Bool = false,
+        isLocked: Bool = false,
+        seconds: Int = 30,
         trusting users: Set<uid_t> = [geteuid()]
     ) async throws {
         self.folder = folder
@@ -53,9 +57,9 @@ private final class ServedKey: Sendable {
                 now: { start.duration(to: .now) + slept.withLock { $0 } },
                 awake: { start.duration(to: .now) }
             ),
-            launcher: CeremonyLauncher(command: command) { display },
+            launcher: CeremonyLauncher(command: command, isLocked: { isLocked }) { display },
             version: CTAPHIDDeviceVersion(major: 1, minor: 0, build: 0),
-            seconds: 30
+            seconds: seconds
         ) { sentence in reports.withLock { $0.append(sentence) } }
         let server = server
         try #require(DedicatedThread.start { server.serve() })
@@ -64,10 +68,18 @@ private final class ServedKey: Sendable {
     static func with(
         hasPrompt: Bool = true,
         otherKeyExists: Bool = false,
+        isLocked: Bool = false,
+        seconds: Int = 30,
         _ body: (ServedKey) async throws -> Void
     ) async throws {
         try await TestFolder.with { folder in
-            let key = try await ServedKey(folder, hasPrompt: hasPrompt, otherKeyExists: otherKeyExists)
+            let key = try await ServedKey(
+                folder,
+                hasPrompt: hasPrompt,
+                otherKeyExists: otherKeyExists,
+                isLocked: isLocked,
+                seconds: seconds
+            )
             defer { key.stop() }
             try await body(key)
         }
@@ -84,7 +96,7 @@ private final class ServedKey: Sendable {
         while read -r line; do
             echo "$line" >>\(folder)/seen
             case "$line" in
-            *use-phone*) [ -e \(folder)/refuse ] && echo cancel || echo proceed ;;
+            *use-phone*) [ -e \(folder)/ignore ] || { [ -e \(folder)/refuse ] && echo cancel || echo proceed; } ;;
             *'"error"'*)
                 touch \(folder)/failed
                 while [ -e \(folder)/failed ] && ! [ -e \(folder)/close ]; do sleep 0.02; done
@@ -228,6 +240,52 @@ struct SecurityKeyServerTests {
             try await key.run("closed")
             #expect(key.lines("purposes").count == 2, "no ceremony")
             try await key.expectJournal(["created", "signed", "cancelled"])
+        }
+    }
+
+    @Test(
+        "For a website, a linked phone waits for the user; for a passkey of ssh or sudo that was used before, it does not"
+    )
+    func consent() async throws {
+        try await ServedKey.with { key in
+            try await key.run("register_and_sign_in")
+            #expect(key.lines("consents") == ["needed", "needed"])
+            for relyingParty in ["ssh:", "pam://host"] {
+                try await key.run("register_and_sign_in", relyingParty)
+                #expect(key.lines("consents").suffix(2) == ["needed", "not needed"])
+            }
+        }
+        // The user has agreed in the window already.
+        try await ServedKey.with(otherKeyExists: true) { key in
+            try await key.run("register_and_sign_in")
+            #expect(key.lines("consents") == ["not needed", "not needed"])
+        }
+    }
+
+    @Test(
+        "A question that the user does not answer in time ends the request, and the key is free",
+        arguments: [true, false]
+    )
+    func unanswered(hasPrompt: Bool) async throws {
+        try await ServedKey.with(hasPrompt: hasPrompt, otherKeyExists: true, seconds: 1) { key in
+            try TestFile.write("", to: key.folder.path + "/ignore")
+            try await key.run("refused")
+            try await key.run("not_selected")
+            #expect(!key.has("purposes"), "no ceremony")
+            try await key.expectJournal(["failed: \(CTAPStatus.userActionTimeout.meaning)"])
+        }
+    }
+
+    @Test("While the session is locked, no user is asked, and the log has one clear line")
+    func locked() async throws {
+        try await ServedKey.with(isLocked: true) { key in
+            try await key.run("refused")
+            try await key.run("not_selected")
+            #expect(!key.has("prompts") && !key.has("purposes"))
+            try await key.expectJournal(["failed: the session is locked"])
+            let line =
+                "the session is locked, so neither a window nor a phone was used; unlock the screen and try again"
+            #expect(key.reports.withLock { $0.allSatisfy { $0.hasSuffix(line) } && $0.count == 2 })
         }
     }
 

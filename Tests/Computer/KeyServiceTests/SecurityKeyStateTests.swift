@@ -57,13 +57,17 @@ struct CredentialMemoryStoreTests {
 struct PAMEnrolmentTests {
     private let key = P256.Signing.PrivateKey()
 
-    private func make(_ user: String = "ada", _ host: String = "desk") -> PAMEnrolment? {
+    private func make(
+        _ user: String = "ada",
+        _ host: String = "desk",
+        _ service: String = "sudo"
+    ) -> PAMEnrolment? {
         var generator = SystemRandomNumberGenerator()
-        return PAMEnrolment(user: user, host: host, using: &generator)
+        return PAMEnrolment(user: user, host: host, service: service, using: &generator)
     }
 
     private func answer(
-        _ relyingParty: String = "pam://desk",
+        _ relyingParty: String = "pam://desk/sudo",
         flags: AuthenticatorData.Flags = [.userPresent, .userVerified]
     ) throws -> [UInt8] {
         let data = AuthenticatorData(
@@ -82,7 +86,7 @@ struct PAMEnrolmentTests {
     @Test("The line has account, credential, point and options")
     func line() throws {
         let enrolment = try #require(make())
-        #expect(enrolment.request.relyingParty.id.text == "pam://desk")
+        #expect(enrolment.request.relyingParty.id.text == "pam://desk/sudo")
         #expect(enrolment.request.userVerification && enrolment.request.user.name == "ada")
         let (credential, line, fingerprint) = try #require(enrolment.enrolment(in: try answer()))
         #expect(credential.bytes == [0xFB, 0xFF])
@@ -96,7 +100,8 @@ struct PAMEnrolmentTests {
     func answers() throws {
         let enrolment = try #require(make())
         let bad = [
-            try answer("pam://other"), try answer(flags: [.userPresent]), try answer(flags: [.userVerified]), [],
+            try answer("pam://desk"), try answer("pam://desk/su"), try answer(flags: [.userPresent]),
+            try answer(flags: [.userVerified]), [],
             [0x27],
             Array(try answer().dropLast()),
         ]
@@ -111,7 +116,10 @@ struct PAMEnrolmentTests {
         for host in ["", "a b", "a/b", "ä", String(repeating: "a", count: 201)] {
             #expect(make("ada", host) == nil, "\(host)")
         }
-        #expect(make("ada.l-1_2@corp$", "desk-1.example") != nil)
+        for service in ["", "a b", "a/b", String(repeating: "a", count: 65)] {
+            #expect(make("ada", "desk", service) == nil, "\(service)")
+        }
+        #expect(make("ada.l-1_2@corp$", "desk-1.example", "polkit-1") != nil)
     }
 }
 
@@ -122,7 +130,11 @@ struct KeyRequestDescriptionTests {
         for (id, created, signed) in [
             ("example.com", "create a passkey for example.com", "sign in to example.com"),
             ("ssh:work", "create an ssh key (ssh:work)", "sign with an ssh key (ssh:work)"),
-            ("pam://desk", "enrol the phone for pam://desk", "confirm a sign-in on pam://desk"),
+            (
+                "pam://desk", "enrol the phone for pam://desk",
+                "confirm a sign-in (service unknown) on pam://desk"
+            ),
+            ("pam://desk/sudo", "enrol the phone for pam://desk/sudo", "confirm sudo on pam://desk/sudo"),
         ] {
             let id = try #require(RelyingPartyID(id, accepting: Set(RelyingPartyID.Kind.allCases)))
             #expect(SecurityKeyRequestDescription(id, isRegistration: true).text == created)

@@ -118,6 +118,10 @@ def select(ctap, _):
     ctap.selection()
 
 
+def not_selected(ctap, _):
+    assert refusal(ctap.selection) == ERR.USER_ACTION_TIMEOUT
+
+
 def unknown(ctap, relying_party):
     assert refusal(lambda: ctap.get_assertion(relying_party, HASH, [descriptor(b"\1")])) == ERR.NO_CREDENTIALS
 

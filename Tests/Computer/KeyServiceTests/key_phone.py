@@ -35,11 +35,13 @@ def data(relying_party, flags, attested=b""):
 
 length = int.from_bytes(sys.stdin.buffer.read(4), "big")
 request = cbor.decode(sys.stdin.buffer.read(length))
-assert set(request) == {1, 2, 3} and request[2] and request[3] > 0
+assert set(request) - {6} == {1, 2, 3, 5} and request[2] and request[3] > 0
 command, parameters = request[1][0], cbor.decode(request[1][1:])
 relying_party = parameters[2]["id"] if command == 1 else parameters[1]
 with open(f"{folder}/purposes", "a") as file:
     file.write(request[2] + "\n")
+with open(f"{folder}/consents", "a") as file:
+    file.write("needed\n" if request[5] and not request.get(6) else "not needed\n")
 
 if relying_party == "wait.example":
     open(f"{folder}/waiting", "w").close()

@@ -24,8 +24,8 @@ final class StandInNotificationServer: Sendable {
         case lacksActions
         /// The server replies with an error.
         case refuse
-        /// Another program on the bus agrees before the user declines.
-        case impostor
+        /// Another program on the bus agrees, this many times, before the user declines.
+        case impostor(count: Int)
     }
 
     private static let number: UInt32 = 7
@@ -110,17 +110,16 @@ final class StandInNotificationServer: Sendable {
             accept()
             emit("NotificationClosed", .uint32(reason))
         case .refuse: connection.reply(to: message, with: .error(name: "org.example.Broken", message: ""))
-        case .impostor:
+        case .impostor(let count):
             accept()
             // The bus filters broadcasts by their sender, but not signals to one connection.
-            let signal = [
-                "dbus-send", "--bus=\(bus.address)", "--type=signal", "--dest=\(message.sender)",
-                DesktopNotification.path, "\(DesktopNotification.name).ActionInvoked", "uint32:\(Self.number)",
-                "string:\(actions[0].text ?? "")",
-            ]
-            let status = try? await SpawnedProcess(signal).end()
+            let signal =
+                "dbus-send --bus='\(bus.address)' --type=signal --dest=\(message.sender) \(DesktopNotification.path) "
+                + "\(DesktopNotification.name).ActionInvoked uint32:\(Self.number) 'string:\(actions[0].text ?? "")'"
+            let flood = "for i in $(seq \(count)); do \(signal) || exit 1; done"
+            let status = try? await SpawnedProcess(["/bin/sh", "-c", flood]).end()
             #expect(status == 0)
-            // Once the bus has answered later calls, it has delivered the impostor's signal.
+            // Once the bus has answered later calls, it has delivered the impostor's signals.
             for _ in 0..<2 { _ = try? await connection.owner(of: DesktopNotification.name) }
             emit("ActionInvoked", actions[2])
         case .wait, .lacksActions: accept()

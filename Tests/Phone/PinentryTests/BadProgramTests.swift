@@ -123,6 +123,26 @@ struct BadProgramTests {
         #expect(ContinuousClock.now - start < .seconds(300))
     }
 
+    @Test("A prompt that replaces a closed one is shown again if it is answered at once")
+    func replacement() async throws {
+        let answers = """
+                GETPIN) : ;;
+                CONFIRM*) echo 'OK' ;;
+            """
+        let script = try await ScriptedPinentry(answers)
+        let client = try script.client()
+        let closed = Task { try await client.getPIN(description: "a", prompt: "PIN:") }
+        try await Waiting.until("the prompt") { script.log.last == "GETPIN" }
+        closed.cancel()
+        await #expect(throws: PinentryError.interrupted) { _ = try await closed.value }
+        for count in [2, 3] {
+            let start = ContinuousClock.now
+            #expect(try await client.confirm(description: "b", ok: "y", cancel: "n") == .yes)
+            #expect(script.log.count { $0 == "CONFIRM" } == count)
+            if count == 2 { #expect(ContinuousClock.now - start >= Pinentry.replacementDelay) }
+        }
+    }
+
     @Test("A task that is already cancelled shows no prompt")
     func cancelledBefore() async throws {
         let program = try await ScriptedPinentry("GETPIN) echo 'D 1'; echo OK ;;")

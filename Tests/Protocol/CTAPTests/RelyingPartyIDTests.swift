@@ -9,7 +9,10 @@ struct RelyingPartyIDTests {
 
     @Test("local names are accepted only if the caller asks for them")
     func kinds() {
-        for (text, kind) in [("example.com", .domain), ("ssh:", .ssh), ("ssh:A.b_c-9", .ssh), ("pam://Host.lan", .pam)]
+        for (text, kind) in [
+            ("example.com", .domain), ("ssh:", .ssh), ("ssh:A.b_c-9", .ssh), ("pam://Host.lan", .pam),
+            ("pam://h/sudo", .pam),
+        ]
             as [(String, RelyingPartyID.Kind)]
         {
             #expect(RelyingPartyID(text, accepting: Self.all)?.kind == kind)
@@ -21,7 +24,10 @@ struct RelyingPartyIDTests {
 
     @Test("only local services have a local name")
     func localNames() {
-        for (text, name) in [("example.com", nil), ("ssh:", ""), ("ssh:a.b", "a.b"), ("pam://host", "host")]
+        for (text, name) in [
+            ("example.com", nil), ("ssh:", ""), ("ssh:a.b", "a.b"), ("pam://host", "host"),
+            ("pam://h.lan/sudo", "h.lan"),
+        ]
             as [(String, String?)]
         {
             #expect(RelyingPartyID(text, accepting: Self.all)?.localName == name)
@@ -51,7 +57,8 @@ struct RelyingPartyIDTests {
         "other texts are rejected",
         arguments: [
             "", "ssh:a b", "ssh:a/b", "ssh://a", "ssh:a:b", "ssh:ä", "ssh:a\u{0}", "SSH:", "pam://", "pam:host",
-            "pam:/host", "pam://a/b", "pam:///", "https://example.com", "io.systemd:x", "example.com:443", "xssh:",
+            "pam:/host", "pam://a/b/c", "pam://a/", "pam:///b", "pam://a/b:c", "pam:///", "https://example.com",
+            "io.systemd:x", "example.com:443", "xssh:",
         ]
     )
     func rejected(text: String) {

@@ -66,7 +66,7 @@ private struct PhoneBackedKey {
             case .send(let report): reports.append(report)
             case .askPresence(let id):
                 reports += try perform(key.windowEnded(id, by: .confirmation, at: now), at: now)
-            case .askPhone(let id, let request, _):
+            case .askPhone(let id, let request, _, _):
                 guard request.relyingParty.text != "wait.example" else { continue }
                 let response = try respond(to: request.request(for: SecurityKey.info))
                 reports += try perform(key.phoneEnded(id, with: .responded(response), at: now), at: now)

@@ -12,7 +12,9 @@ struct WindowTests {
         var fixture = try KeyFixture()
         let messages = try fixture.key.receive(fixture.first, 0x10, SampleKey.assertion("example.com", [[1]]))
         #expect(messages == [ReferenceMessage(channel: fixture.first, command: 0x3B, payload: [2])])
-        guard case .askPhone(let id, let request, afterConfirmation: false)? = fixture.key.actions.last else {
+        guard
+            case .askPhone(let id, let request, afterConfirmation: false, isForGuest: true)? = fixture.key.actions.last
+        else {
             Issue.record("no window")
             return
         }
@@ -26,12 +28,35 @@ struct WindowTests {
     func afterConfirmation() throws {
         var fixture = try KeyFixture(otherKeyExists: true)
         #expect(try fixture.send(SampleKey.assertion()) == nil)
-        guard case .askPhone(_, _, afterConfirmation: true)? = fixture.key.actions.last else {
+        guard case .askPhone(_, _, afterConfirmation: true, isForGuest: true)? = fixture.key.actions.last else {
             Issue.record("no window")
             return
         }
         #expect(try fixture.key.endWindow(by: .confirmation) == [], "the phone decides, not the window")
         #expect(fixture.key.window != nil)
+    }
+
+    @Test("a request counts as a guest's, unless it names a local credential that was used before")
+    func guests() throws {
+        var memory = CredentialMemory()
+        for name in ["ssh:", "pam://host", "example.com"] {
+            let id = try #require(CredentialID(bytes: [1]))
+            let relyingParty = try #require(RelyingPartyID(name, accepting: Set(RelyingPartyID.Kind.allCases)))
+            _ = memory.note(id, of: relyingParty, key: try SampleKey.installationKey())
+        }
+        for (command, isForGuest) in [
+            (SampleKey.assertion("ssh:", [[2], [1]]), false), (SampleKey.assertion("pam://host", [[1]]), false),
+            (SampleKey.assertion("pam://other", [[1]]), true), (SampleKey.assertion("ssh:", [[2]]), true),
+            (SampleKey.assertion("example.com", [[1]]), true), (SampleKey.creation("ssh:"), true),
+        ] {
+            var fixture = try KeyFixture(memory: memory)
+            #expect(try fixture.send(command) == nil)
+            guard case .askPhone(_, _, _, let found)? = fixture.key.actions.last else {
+                Issue.record("no window")
+                return
+            }
+            #expect(found == isForGuest)
+        }
     }
 
     @Test("keepalives are sent every 100 ms while the user is asked")
@@ -76,6 +101,16 @@ struct WindowTests {
         var fixture = try KeyFixture()
         #expect(try fixture.send(SampleKey.creation()) == nil)
         #expect(KeyFixture.response(try fixture.key.endWindow(by: .closing)) == .failure(.keepaliveCancel))
+    }
+
+    @Test("a window whose user does not act in time ends the request with 0x2F, so that the key is free")
+    func timeout() throws {
+        for command in [SampleKey.creation(), [0x0B]] {
+            var fixture = try KeyFixture()
+            #expect(try fixture.send(command) == nil)
+            #expect(KeyFixture.response(try fixture.key.endWindow(by: .timeout)) == .failure(.userActionTimeout))
+            #expect(try fixture.send(SampleKey.assertion(), on: fixture.second) == nil, "the key is free")
+        }
     }
 
     @Test("a failure of the ceremony stays in the window until it is closed, and is then 0x2F")

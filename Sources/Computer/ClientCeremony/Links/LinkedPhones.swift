@@ -21,6 +21,7 @@ package struct LinkedPhones: Sendable {
     private let codeDelay: Duration
     /// True once the user wants the code at once.
     private let isCodeRequested: AwaitableState<Bool>
+    private let consent: ContactConsent?
 
     /// Creates the phones of a ceremony; `nil` if there are none.
     ///
@@ -30,12 +31,15 @@ package struct LinkedPhones: Sendable {
     ///   - requester: The cause of the request.
     ///   - codeDelay: Time after which the code is offered.
     ///   - isCodeRequested: Becomes true when the user wants the code at once.
+    ///   - consent: The consent without which no phone is contacted, so that the code is shown at once; `nil` to contact the
+    ///     phones at once.
     package init?(
         _ store: LinkStore,
         _ links: [StoredLink],
         for requester: Requester,
         codeDelay: Duration = Self.codeDelay,
-        isCodeRequested: AwaitableState<Bool> = AwaitableState(false)
+        isCodeRequested: AwaitableState<Bool> = AwaitableState(false),
+        consent: ContactConsent? = nil
     ) {
         guard !links.isEmpty else { return nil }
         self.store = store
@@ -43,7 +47,11 @@ package struct LinkedPhones: Sendable {
         self.requester = requester
         self.codeDelay = codeDelay
         self.isCodeRequested = isCodeRequested
+        self.consent = consent
     }
+
+    /// True if the code is shown before a phone is contacted.
+    var showsCodeFirst: Bool { consent != nil }
 
     /// Returns the TLS sessions with the relay of a link.
     func tlsSessions(of link: StoredLink) -> TLSSessions { store.tlsSessions.owned(by: link.linkID.bytes) }
@@ -62,6 +70,7 @@ package struct LinkedPhones: Sendable {
     }
 
     private enum Ending: Sendable {
+        case consentGiven
         case answered(ClientResult)
         case contactsFailed
         case codeFailed(any Error)
@@ -88,28 +97,35 @@ package struct LinkedPhones: Sendable {
         return try await withThrowingTaskGroup(of: Ending.self) { group in
             defer { group.cancelAll() }
             group.addTask {
-                let events: @Sendable (ClientEvent) -> Void = { event in
-                    if case .phoneFound = event { isPhoneFound.withLock { $0 = true } }
-                    show(event)
+                if let consent {
+                    consent.ask(links[0].name)
+                    try await Self.wait(for: consent.isGiven)
                 }
-                guard let result = try await contactAll(contact, events, failed) else { return .contactsFailed }
-                return .answered(result)
+                return .consentGiven
             }
             group.addTask {
-                try await Task.sleep(for: codeDelay)
+                try await Task.sleep(for: showsCodeFirst ? .zero : codeDelay)
                 return .codeDue(byUser: false)
             }
             group.addTask {
-                while !isCodeRequested.read({ $0 }) {
-                    await isCodeRequested.wait { $0 }
-                    try Task.checkCancellation()
-                }
+                try await Self.wait(for: isCodeRequested)
                 return .codeDue(byUser: true)
             }
-            var (isContacting, isCodeOffered) = (true, false)
+            var (isContacting, isCodeOffered) = (!showsCodeFirst, false)
             var codeFailure: (any Error)?
             while let ending = try await group.next() {
                 switch ending {
+                case .consentGiven:
+                    isContacting = true
+                    group.addTask {
+                        let events: @Sendable (ClientEvent) -> Void = { event in
+                            if case .phoneFound = event { isPhoneFound.withLock { $0 = true } }
+                            show(event)
+                        }
+                        guard let result = try await contactAll(contact, events, failed) else { return .contactsFailed }
+                        return .answered(result)
+                    }
+                    continue
                 case .answered(let result): return result
                 case .codeFailed(let error):
                     guard isContacting else { throw error }
@@ -120,7 +136,7 @@ package struct LinkedPhones: Sendable {
                     if let codeFailure { throw codeFailure }
                     if let last = stage.withLock({ $0 }) { show(last) }
                 case .codeDue(let byUser):
-                    guard isContacting, byUser || !isPhoneFound.withLock({ $0 }) else { continue }
+                    guard byUser || !isPhoneFound.withLock({ $0 }) else { continue }
                 }
                 guard !isCodeOffered else { continue }
                 isCodeOffered = true
@@ -140,6 +156,13 @@ package struct LinkedPhones: Sendable {
                 }
             }
             throw CancellationError()
+        }
+    }
+
+    private static func wait(for state: AwaitableState<Bool>) async throws {
+        while !state.read({ $0 }) {
+            await state.wait { $0 }
+            try Task.checkCancellation()
         }
     }
 
@@ -174,6 +197,23 @@ package struct LinkedPhones: Sendable {
             }
         }
         return nil
+    }
+}
+
+/// The user's consent to contact linked phones for a guest of this computer, such as a website.
+package struct ContactConsent: Sendable {
+    /// Becomes true when the user agrees.
+    let isGiven: AwaitableState<Bool>
+    /// Offers the user to contact the phone with a name.
+    let ask: @Sendable (PhoneName) -> Void
+
+    /// Creates a consent.
+    ///
+    /// - Parameters:
+    ///   - isGiven: Becomes true when the user agrees.
+    ///   - ask: Offers the user to contact the phone with a name.
+    package init(isGiven: AwaitableState<Bool>, ask: @escaping @Sendable (PhoneName) -> Void) {
+        (self.isGiven, self.ask) = (isGiven, ask)
     }
 }
 

@@ -16,6 +16,20 @@ package enum CeremonyOutcome: Hashable, Sendable {
     case cancelled
     /// The ceremony failed; the prompt shows the reason, unless it has ended itself.
     case failed(ExitStatus)
+    /// The session is locked, so neither a window nor a phone was used.
+    case sessionLocked
+}
+
+/// A reason why there is no window.
+enum WindowRefusal: Error, Hashable {
+    /// The session is locked.
+    case sessionLocked
+    /// The prompt can't be started.
+    case notStarted
+    /// The client has left before it was its turn.
+    case withdrawn
+    /// Another window was open for too long.
+    case timedOut
 }
 
 /// The place where one request is shown; used by one thread.
@@ -23,10 +37,12 @@ final class RequestWindowDisplay {
     fileprivate let display: CeremonyDisplay
     /// The prompt, if there is one: the only display that the user can answer before the ceremony.
     let prompt: PromptProcess?
+    fileprivate let turn: WindowTurn.Taken
 
-    fileprivate init(_ display: CeremonyDisplay, _ prompt: PromptProcess?) {
+    fileprivate init(_ display: CeremonyDisplay, _ prompt: PromptProcess?, _ turn: WindowTurn.Taken) {
         self.display = display
         self.prompt = prompt
+        self.turn = turn
     }
 }
 
@@ -35,8 +51,8 @@ final class RequestWindowDisplay {
 ///     this process                      ceremony                 prompt
 ///        │ request, then open ────────→ stdin │                     │
 ///        │                             stderr │ ── progress ──→ stdin
-///        │ ←──────────────────────────── cancel, show-code ── stdout
-///        │ show-code ─────────────────→ stdin │                     │
+///        │ ←─────────────────── cancel, show-code, proceed ── stdout
+///        │ show-code, use-phone ──────→ stdin │                     │
 ///        │ ←──────────── response ──── stdout │                     │
 ///
 /// The secret of the code passes from the ceremony to the prompt directly. If this process ends, both see the end of
@@ -46,11 +62,15 @@ package struct CeremonyLauncher: Sendable {
     static let maximumResponse = 64 * 1024
     /// Time for the process to end after a cancellation; it sends a last message to the phone.
     private static let endTimeout = Duration.seconds(8)
+    /// Time to wait while another window is open, as in the queue of the agent.
+    private static let turnTimeout = SigningQueue<SigningJob>.patience
     /// Time beyond the limits of the user, for connecting.
     private static let connectionTimeout = Duration.seconds(60)
 
     private let command: [String]
     private let display: @Sendable () -> CeremonyDisplay
+    private let isLocked: @Sendable () -> Bool
+    private let turn = WindowTurn()
     /// The prompt of the previous ceremony, which may still show its result.
     private let previousPrompt = Locked<ChildProcess?>(nil)
 
@@ -58,9 +78,15 @@ package struct CeremonyLauncher: Sendable {
     ///
     /// - Parameters:
     ///   - command: The program and its arguments, without `--display`.
+    ///   - isLocked: Returns true while the user's session is locked.
     ///   - display: Returns the display for the next ceremony.
-    package init(command: [String], display: @escaping @Sendable () -> CeremonyDisplay) {
+    package init(
+        command: [String],
+        isLocked: @escaping @Sendable () -> Bool = { false },
+        display: @escaping @Sendable () -> CeremonyDisplay
+    ) {
         self.command = command
+        self.isLocked = isLocked
         self.display = display
     }
 
@@ -75,30 +101,57 @@ package struct CeremonyLauncher: Sendable {
         event: String,
         cancellation: SigningCancellation?
     ) -> CeremonyOutcome {
-        guard let window = open(event: event) else { return .failed(.unavailable) }
+        let window: RequestWindowDisplay
+        do throws(WindowRefusal) {
+            window = try open(event: event, unless: cancellation, within: Self.turnTimeout)
+        } catch {
+            switch error {
+            case .sessionLocked: return .sessionLocked
+            case .notStarted: return .failed(.unavailable)
+            case .withdrawn: return .cancelled
+            case .timedOut: return .failed(.temporary)
+            }
+        }
         let outcome = perform(request, in: window, cancellation: cancellation)
         leave(window)
         return outcome
     }
 
-    /// Opens a window; returns `nil` if the prompt can't be started.
+    /// Opens a window when no other one is open.
     ///
     /// The window of the previous request, which may still show its result, closes.
     ///
-    /// - Parameter event: The event `request` for a prompt, on one line, and further events on lines of their own.
-    func open(event: String) -> RequestWindowDisplay? {
+    /// - Parameters:
+    ///   - event: The event `request` for a prompt, on one line, and further events on lines of their own.
+    ///   - cancellation: Becomes active when the client has left.
+    ///   - limit: The time to wait for other windows; `nil` for no limit.
+    func open(
+        event: String,
+        unless cancellation: SigningCancellation?,
+        within limit: Duration? = nil
+    ) throws(WindowRefusal) -> RequestWindowDisplay {
+        let taken: WindowTurn.Taken
+        switch turn.take(unless: cancellation, within: limit) {
+        case .taken(let turn): taken = turn
+        case .withdrawn: throw .withdrawn
+        case .timedOut: throw .timedOut
+        }
+        guard !isLocked() else { throw .sessionLocked }
         previousPrompt.withLock { $0.take() }?.terminate()
         let display = display()
-        guard case .prompt(let path) = display else { return RequestWindowDisplay(display, nil) }
-        return PromptProcess(path: path, event: event).map { RequestWindowDisplay(display, $0) }
+        guard case .prompt(let path) = display else { return RequestWindowDisplay(display, nil, taken) }
+        guard let prompt = PromptProcess(path: path, event: event) else { throw .notStarted }
+        return RequestWindowDisplay(display, prompt, taken)
     }
 
     /// Leaves a window to its user; it closes by itself, or when the next window opens.
     func leave(_ window: RequestWindowDisplay) {
-        guard let prompt = window.prompt else { return }
-        // Without a ceremony, the end of its input closes the prompt.
-        prompt.progress.closeOther()
-        previousPrompt.withLock { $0 = prompt.process }
+        if let prompt = window.prompt {
+            // Without a ceremony, the end of its input closes the prompt.
+            prompt.progress.closeOther()
+            previousPrompt.withLock { $0 = prompt.process }
+        }
+        window.turn.give()
     }
 
     /// Performs a ceremony in a window; blocks until it has ended.
@@ -147,7 +200,7 @@ package struct CeremonyLauncher: Sendable {
         case timedOut
     }
 
-    /// Reads the response until its end, a cancellation or the time limit; passes on the request for a code.
+    /// Reads the response until its end, a cancellation or the time limit; passes on the user's wishes.
     private func wait(
         _ output: SocketEnds,
         _ input: SocketEnds,
@@ -177,10 +230,10 @@ package struct CeremonyLauncher: Sendable {
                 guard response.count <= Self.maximumResponse else { return .complete([]) }
             } else if polled[1].revents != 0, let prompt {
                 if let end = prompt.readAnswers() { return end == .cancelled ? .cancelled : .promptGone }
-                if prompt.takeCodeRequest() {
-                    var byte = CeremonyRequest.showCode
-                    send(input.own, &byte, 1, CInt(MSG_NOSIGNAL))
-                }
+                let bytes =
+                    (prompt.takeAgreement() ? [CeremonyRequest.usePhone] : [])
+                    + (prompt.takeCodeRequest() ? [CeremonyRequest.showCode] : [])
+                if !bytes.isEmpty { send(input.own, bytes, bytes.count, CInt(MSG_NOSIGNAL)) }
             }
         }
     }

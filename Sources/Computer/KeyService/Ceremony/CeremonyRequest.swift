@@ -7,7 +7,10 @@ internal import HybridPrimitives
 /// A request to the process that performs a ceremony.
 ///
 /// The encoding is 4 bytes length, big-endian ‖ CBOR map {1: CTAP request, 2: purpose, 3: time limit in seconds, 4: name
-/// of a linked phone, if the user has named one, 5: true if a guest asks}. While the ceremony runs, a byte ``showCode`` may follow: the user wants a code instead of waiting for a linked phone.
+/// of a linked phone, if the user has named one, 5: true if a guest asks, 6: true if the user has
+/// agreed already to use the phone, absent otherwise}. While the ceremony runs, bytes may follow:
+/// ``showCode`` if the user wants a code instead of waiting for a linked phone, and ``usePhone`` if the user wants that a
+/// linked phone is contacted for a guest.
 package struct CeremonyRequest: Equatable, Sendable {
     /// Maximum length of the map in bytes.
     package static let maximumLength = 16 * 1024
@@ -15,6 +18,8 @@ package struct CeremonyRequest: Equatable, Sendable {
     package static let headerLength = 4
     /// The byte that asks for a code.
     package static let showCode = UInt8(ascii: "c")
+    /// The byte that permits to contact a linked phone for a guest.
+    package static let usePhone = UInt8(ascii: "p")
     private static let maximumPurpose = 4096
     /// Maximum length of the name of a phone in bytes.
     package static let maximumPhone = 255
@@ -46,6 +51,10 @@ package struct CeremonyRequest: Equatable, Sendable {
     package let phone: String?
     /// True if a guest of this computer asks: a website, a sandboxed program, or a program on another host.
     package let isForGuest: Bool
+    /// True if the user has agreed already to use the phone, before a code was shown.
+    package let hasAgreed: Bool
+    /// True if a linked phone may be contacted only after the user has agreed.
+    package var needsConsent: Bool { isForGuest && !hasAgreed }
 
     /// Creates a request.
     ///
@@ -55,18 +64,21 @@ package struct CeremonyRequest: Equatable, Sendable {
     ///   - seconds: The time limit in seconds, 1 to 3,600.
     ///   - phone: The name or ID of the linked phone that the user has named, at most 255 bytes.
     ///   - isForGuest: True if a guest of this computer asks.
+    ///   - hasAgreed: True if the user has agreed already to use the phone.
     package init(
         _ command: Command,
         purpose: String,
         seconds: Int,
         phone: String? = nil,
-        isForGuest: Bool = false
+        isForGuest: Bool = false,
+        hasAgreed: Bool = false
     ) {
         self.command = command
         self.purpose = purpose
         self.seconds = seconds
         self.phone = phone
         self.isForGuest = isForGuest
+        self.hasAgreed = hasAgreed
     }
 
     /// The encoding.
@@ -74,6 +86,7 @@ package struct CeremonyRequest: Equatable, Sendable {
         var members: CBORMap = [1: .bytes(command.ctapRequest.encoded), 2: .text(purpose), 3: .integer(seconds)]
         members[4] = phone.map { .text($0) }
         members[5] = .boolean(isForGuest)
+        if hasAgreed { members[6] = true }
         let map = CBOREncoder.encode(members)
         return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: map.count >> $0) } + map
     }
@@ -87,7 +100,8 @@ package struct CeremonyRequest: Equatable, Sendable {
 
     /// Creates a request from its map, which must span the entire input; `nil` if the map is malformed.
     package init?(parsing bytes: [UInt8]) {
-        guard let map = try? CBORDecoder.decode(bytes, mode: .strict).map, map.entries.count == (map[4] == nil ? 4 : 5),
+        guard let map = try? CBORDecoder.decode(bytes, mode: .strict).map, map[6] == nil || map[6] == true,
+            map.entries.count == 4 + [map[4], map[6]].count(where: { $0 != nil }),
             let encoded = map[1]?.bytes,
             let command = try? CTAPRequest(parsing: encoded, accepting: Set(RelyingPartyID.Kind.allCases)),
             let purpose = map[2]?.text,
@@ -103,6 +117,7 @@ package struct CeremonyRequest: Equatable, Sendable {
         case .getInfo, .selection: return nil
         }
         (self.purpose, self.seconds, self.phone, self.isForGuest) = (purpose, seconds, phone, isForGuest)
+        hasAgreed = map[6] != nil
     }
 
     /// The relying party ID.

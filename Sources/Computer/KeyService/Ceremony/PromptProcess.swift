@@ -68,6 +68,12 @@ final class PromptProcess {
         return wantsCode
     }
 
+    /// Returns true once after each agreement to use the phone.
+    func takeAgreement() -> Bool {
+        defer { hasAgreed = false }
+        return hasAgreed
+    }
+
     /// The user's decision in a prompt without a ceremony.
     enum Decision: Hashable {
         /// The user wants to use the phone.
@@ -100,8 +106,7 @@ final class PromptProcess {
             case .cancelled: return .cancelled
             case .gone: return .gone
             case nil:
-                guard hasAgreed else { continue }
-                hasAgreed = false
+                guard takeAgreement() else { continue }
                 return .agreed
             }
         }

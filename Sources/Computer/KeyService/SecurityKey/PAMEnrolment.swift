@@ -14,12 +14,14 @@ package struct PAMEnrolment: Sendable {
     ///
     /// - Parameters:
     ///   - user: The name of the account: 1 to 64 letters, digits and characters of `._-@$+`.
-    ///   - host: The name of the computer, as pam_u2f knows it.
+    ///   - host: The name of the computer.
+    ///   - service: The PAM service, such as `sudo`. Each service has an origin of its own, because pam_u2f does not report
+    ///     which one asks.
     ///   - generator: The source of the user ID and the client data hash.
     /// - Returns: `nil` if one of the names has another form.
-    package init?(user: String, host: String, using generator: inout some RandomNumberGenerator) {
+    package init?(user: String, host: String, service: String, using generator: inout some RandomNumberGenerator) {
         func random() -> [UInt8] { .random(32, using: &generator) }
-        guard Self.isAccountName(user), let id = RelyingPartyID("pam://\(host)", accepting: [.pam]),
+        guard Self.isAccountName(user), let id = RelyingPartyID("pam://\(host)/\(service)", accepting: [.pam]),
             let handle = UserHandle(bytes: random()), let hash = ClientDataHash(bytes: random())
         else { return nil }
         self.user = user
@@ -42,6 +44,9 @@ package struct PAMEnrolment: Sendable {
                 return character.isASCII && (character.isLetter || character.isNumber) || "._-@$+".utf8.contains(byte)
             }
     }
+
+    /// The value of pam_u2f's option `origin`.
+    package var origin: String { request.relyingParty.id.text }
 
     /// The purpose on one line.
     package var purpose: String { description.text }

@@ -85,8 +85,8 @@ struct SecurityKeyLoop {
             switch action {
             case .send(let report): reports.append(report)
             case .askPresence(let id): open(id, .selection)
-            case .askPhone(let id, let request, let afterConfirmation):
-                open(id, .phone(request, afterConfirmation: afterConfirmation))
+            case .askPhone(let id, let request, let afterConfirmation, let isForGuest):
+                open(id, .phone(request, afterConfirmation: afterConfirmation, isForGuest: isForGuest))
             case .closeWindow(let id, let status):
                 if window?.id == id {
                     window?.close(status)

@@ -26,9 +26,12 @@ struct SecurityKeyRequestDescription {
         return switch relyingParty.kind {
         case .domain: isRegistration ? "create a passkey for \(id)" : "sign in to \(id)"
         case .ssh: isRegistration ? "create an ssh key (\(id))" : "sign with an ssh key (\(id))"
-        case .pam: isRegistration ? "enrol the phone for \(id)" : "confirm a sign-in on \(id)"
+        case .pam: isRegistration ? "enrol the phone for \(id)" : "confirm \(service) on \(id)"
         }
     }
+
+    /// The PAM service, which only the origin in the configuration of pam_u2f can name.
+    private var service: String { relyingParty.service ?? "a sign-in (service unknown)" }
 
     /// The events of the request for a prompt, on one or two lines without a line end.
     ///

@@ -5,6 +5,7 @@ internal import HybridCTAP
 internal import HybridCommandSupport
 internal import HybridPrimitives
 internal import HybridProgram
+internal import HybridSSHAgent
 internal import HybridSecurityKey
 internal import HybridThreads
 
@@ -15,7 +16,8 @@ final class SecurityKeyWindow: Sendable {
         /// The user selects this key.
         case selection
         /// The phone performs a request; if `afterConfirmation` is true, the user is asked first whether to use the phone.
-        case phone(PhoneRequest, afterConfirmation: Bool)
+        /// If `isForGuest` is true, a website may have sent the request.
+        case phone(PhoneRequest, afterConfirmation: Bool, isForGuest: Bool)
     }
 
     /// An event of a window.
@@ -78,51 +80,76 @@ final class SecurityKeyWindow: Sendable {
     private func run() {
         switch content {
         case .selection: select()
-        case .phone(let request, let asksFirst):
+        case .phone(let request, let asksFirst, let isForGuest):
             let description = SecurityKeyRequestDescription(request)
-            let failure = ask(request, description, asksFirst)
+            let failure = ask(request, description, asksFirst, isForGuest)
             // The key closes each window, which tells the result for the client.
-            waitForClosing()
+            _ = waitForClosing()
             record(request, description, failure)
         }
     }
 
     private func post(_ event: Event) { notify(id, event) }
 
-    private func waitForClosing() {
+    /// Waits until the key closes the window; returns false at the time limit.
+    private func waitForClosing(within limit: Duration? = nil) -> Bool {
         var polled = pollfd(fd: cancellation.descriptor, events: Int16(POLLIN), revents: 0)
-        while poll(&polled, 1, -1) < 0, errno == EINTR {}
+        let milliseconds = limit.map { CInt(clamping: Int($0 / .milliseconds(1))) } ?? -1
+        while true {
+            let count = poll(&polled, 1, milliseconds)
+            if count < 0, errno == EINTR { continue }
+            return count > 0
+        }
     }
 
     private var limit: Duration { .seconds(dependencies.seconds) }
 
-    private func open(_ event: String) -> RequestWindowDisplay? {
-        let window = dependencies.launcher.open(event: event)
-        if window == nil { dependencies.report("the prompt can't be started; see hybrid-key status") }
-        return window
+    private func open(_ event: String) throws(WindowRefusal) -> RequestWindowDisplay {
+        do throws(WindowRefusal) {
+            return try dependencies.launcher.open(event: event, unless: cancellation)
+        } catch {
+            switch error {
+            case .sessionLocked:
+                dependencies.report("refused a request to the security key: \(AgentRefusal.sessionLocked.explanation)")
+                post(.user(.timeout))
+            case .notStarted:
+                dependencies.report("the prompt can't be started; see hybrid-key status")
+                post(.phone(.failed))
+                post(.user(.closing))
+            case .withdrawn, .timedOut: break
+            }
+            throw error
+        }
     }
 
     // MARK: - Selection
 
     private func select() {
-        guard let window = open(SecurityKeyRequestDescription.selection(timeout: limit)) else {
-            return post(.user(.closing))
-        }
-        switch decision(in: window) {
-        case .agreed: post(.user(.confirmation))
-        case .cancelled, .gone: post(.user(.closing))
-        case .withdrawn, .timedOut: break
-        }
+        guard let window = try? open(SecurityKeyRequestDescription.selection(timeout: limit)) else { return }
+        let decision = decision(in: window)
         window.prompt?.end()
+        if decision == .agreed { post(.user(.confirmation)) } else { postRefusal(decision) }
+    }
+
+    /// Posts the end of a window in which the user did not agree.
+    private func postRefusal(_ decision: PromptProcess.Decision) {
+        switch decision {
+        case .cancelled, .gone: post(.user(.closing))
+        // Otherwise the key would be busy without a window.
+        case .timedOut: post(.user(.timeout))
+        case .agreed, .withdrawn: break
+        }
     }
 
     /// Returns the user's decision to use the phone.
     ///
-    /// A key that is not touched does not answer. The same applies if the user can't be asked.
+    /// A key that is not touched does not answer before its time limit. The same applies if the user can't be asked: an
+    /// answer would end the request for the other key, too.
     private func decision(in window: RequestWindowDisplay) -> PromptProcess.Decision {
         if let prompt = window.prompt { return prompt.decision(unless: cancellation, within: limit) }
         dependencies.report("the user can't be asked whether to use the phone; install hybrid-prompt")
-        return .timedOut
+        dependencies.launcher.leave(window)
+        return waitForClosing(within: limit) ? .withdrawn : .timedOut
     }
 
     // MARK: - The phone
@@ -133,30 +160,38 @@ final class SecurityKeyWindow: Sendable {
     private func ask(
         _ request: PhoneRequest,
         _ description: SecurityKeyRequestDescription,
-        _ asksFirst: Bool
+        _ asksFirst: Bool,
+        _ isForGuest: Bool
     ) -> String? {
-        guard let command = CeremonyRequest.Command(request),
-            let window = open(description.event(timeout: limit, asksFirst: asksFirst))
-        else {
-            post(.phone(.failed))
+        guard let command = CeremonyRequest.Command(request) else {
             post(.user(.closing))
-            return "failed: no prompt"
+            return "failed: no request for phones"
+        }
+        let window: RequestWindowDisplay
+        do throws(WindowRefusal) {
+            window = try open(description.event(timeout: limit, asksFirst: asksFirst))
+        } catch {
+            switch error {
+            case .sessionLocked: return "failed: the session is locked"
+            case .notStarted: return "failed: no prompt"
+            case .withdrawn, .timedOut: return nil
+            }
         }
         if asksFirst {
             let decision = decision(in: window)
             guard decision == .agreed else {
                 window.prompt?.end()
-                if decision == .cancelled || decision == .gone { post(.user(.closing)) }
+                postRefusal(decision)
                 return nil
             }
         }
         let result = dependencies.launcher.perform(
-            // Any page can ask a security key.
             CeremonyRequest(
                 command,
                 purpose: description.text,
                 seconds: dependencies.seconds,
-                isForGuest: true
+                isForGuest: isForGuest,
+                hasAgreed: asksFirst
             ),
             in: window,
             cancellation: cancellation
@@ -175,7 +210,7 @@ final class SecurityKeyWindow: Sendable {
             post(.phone(.failed))
             showResult(in: window)
             return "failed: \(status.name)"
-        case .cancelled:
+        case .cancelled, .sessionLocked:
             post(.user(.closing))
             return nil
         }
@@ -183,14 +218,12 @@ final class SecurityKeyWindow: Sendable {
 
     /// Waits until the user has read the message of the window.
     private func showResult(in window: RequestWindowDisplay) {
+        // The next request need not wait for that: its window replaces this one.
+        dependencies.launcher.leave(window)
         let decision = window.prompt?.decision(unless: cancellation) ?? .gone
         guard decision == .withdrawn else { return post(.user(.closing)) }
         // The client has its answer already, so the user still learns the reason. A client that has left wants none.
-        if ending.withLock({ $0 }) == .keepaliveCancel {
-            window.prompt?.end()
-        } else {
-            dependencies.launcher.leave(window)
-        }
+        if ending.withLock({ $0 }) == .keepaliveCancel { window.prompt?.end() }
     }
 
     // MARK: - The journal

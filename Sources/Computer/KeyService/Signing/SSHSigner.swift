@@ -40,9 +40,9 @@ package struct SSHSigner: Sendable {
         self.report = report
     }
 
-    /// Returns the signature for a request of a client, or `nil` if none was made; blocks until then.
-    package func sign(_ job: SigningJob) -> SSHSignature? {
-        guard let key = keys.key(job.request.key.publicKey) else { return nil }
+    /// Returns the signature for a request of a client, or the reason why none was made; blocks until then.
+    @Sendable package func sign(_ job: SigningJob) -> Result<SSHSignature, AgentRefusal> {
+        guard let key = keys.key(job.request.key.publicKey) else { return .failure(.unknownKey) }
         let hostName = job.request.host.flatMap { host in
             KnownHosts(paths: knownHosts, report: report).name(
                 of: host,
@@ -51,6 +51,7 @@ package struct SSHSigner: Sendable {
         }
         let description = SigningDescription(job.request, hostName: hostName)
         let (signature, result) = perform(job, key, description)
+        if case .failure(.sessionLocked) = signature { return signature }
         let entry = JournalEntry(
             time: WallClock.realtime.now(),
             door: .agent,
@@ -70,27 +71,29 @@ package struct SSHSigner: Sendable {
         _ job: SigningJob,
         _ key: StoredSSHKey,
         _ description: SigningDescription
-    ) -> (SSHSignature?, result: String) {
-        guard let command = Self.command(for: job.request.data, with: key) else { return (nil, "failed") }
+    ) -> (Result<SSHSignature, AgentRefusal>, result: String) {
+        let command = Self.command(for: job.request.data, with: key)
+        guard let command else { return (.failure(.notSigned), "failed") }
         let outcome = launcher.perform(
             CeremonyRequest(
                 .sign(command),
                 purpose: description.text,
                 seconds: seconds,
-                isForGuest: job.request.isForwarded
+                isForGuest: job.isForGuest
             ),
             event: description.event(timeout: .seconds(seconds)),
             cancellation: job.cancellation
         )
         switch outcome {
-        case .cancelled: return (nil, "cancelled")
+        case .sessionLocked: return (.failure(.sessionLocked), "failed: the session is locked")
+        case .cancelled: return (.failure(.notSigned), "cancelled")
         case .refused(_, let status), .failed(let status):
-            return (nil, status == .notPermitted ? "declined" : "failed: \(status.name)")
+            return (.failure(.notSigned), status == .notPermitted ? "declined" : "failed: \(status.name)")
         case .answered(let bytes):
             guard let signature = Self.signature(in: bytes, by: key, over: job.request.data) else {
-                return (nil, "failed: the phone's answer is not a signature for this request")
+                return (.failure(.notSigned), "failed: the phone's answer is not a signature for this request")
             }
-            return (signature, "signed")
+            return (.success(signature), "signed")
         }
     }
 

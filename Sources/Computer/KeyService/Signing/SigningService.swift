@@ -16,6 +16,14 @@ package struct SigningJob: Sendable {
     package let cancellation: SigningCancellation
     /// Called once with the signature, or the reason why there is none.
     let complete: @Sendable (Result<SSHSignature, AgentRefusal>) -> Void
+
+    /// True if the request may be that of another host, or of a sandboxed program.
+    ///
+    /// The origin of a login is unknown if the client has not bound the connection to its session.
+    var isForGuest: Bool {
+        if case .login(_, nil, _) = request.purpose { return true }
+        return request.isForwarded || client.isSandboxed
+    }
 }
 
 /// An order to stop, for work that blocks.
@@ -46,17 +54,20 @@ package final class SigningService: Sendable {
     /// The limits by ``SignRequest/isForwarded``.
     private let limits = Locked<[Bool: WindowLimit]>([:])
     private let clock: @Sendable () -> Duration
-    private let perform: @Sendable (SigningJob) -> SSHSignature?
+    private let perform: Perform
+
+    /// A closure that returns the signature for a request, or the reason why there is none.
+    ///
+    /// It may block until the user has answered.
+    package typealias Perform = @Sendable (SigningJob) -> Result<SSHSignature, AgentRefusal>
 
     /// Creates a service.
-    ///
-    /// - Parameter perform: Returns the signature for a request, or `nil`. It may block until the user has answered.
-    package convenience init(perform: @escaping @Sendable (SigningJob) -> SSHSignature?) {
+    package convenience init(perform: @escaping Perform) {
         let start = ContinuousClock.now
         self.init(clock: { ContinuousClock.now - start }, perform: perform)
     }
 
-    init(clock: @escaping @Sendable () -> Duration, perform: @escaping @Sendable (SigningJob) -> SSHSignature?) {
+    init(clock: @escaping @Sendable () -> Duration, perform: @escaping Perform) {
         self.clock = clock
         self.perform = perform
     }
@@ -96,9 +107,13 @@ package final class SigningService: Sendable {
         let (isForwarded, now) = (job.request.isForwarded, clock())
         let mayOpen = limits.withLock { $0[isForwarded, default: WindowLimit()].open(at: now) }
         guard mayOpen else { return .failure(.tooManyPrompts) }
-        guard let signature = perform(job) else { return .failure(.notSigned) }
-        limits.withLock { $0[isForwarded]?.forgetLast() }
-        return .success(signature)
+        let result = perform(job)
+        switch result {
+        // No prompt was open.
+        case .success, .failure(.sessionLocked): limits.withLock { $0[isForwarded]?.forgetLast() }
+        case .failure: break
+        }
+        return result
     }
 
     private func finish(_ id: ID) {

@@ -7,7 +7,8 @@ public import HybridPrimitives
 ///
 /// - A domain is lower-case, in A-label form (or `localhost`), at most 253 characters.
 /// - OpenSSH uses `ssh:`, followed by up to 200 characters of `A–Z a–z 0–9 . _ -`.
-/// - pam_u2f uses `pam://` and the name of the host: 1 to 200 of the same characters.
+/// - pam_u2f uses `pam://` and the name of the host: 1 to 200 of the same characters. A slash and the name of a PAM
+///   service may follow: 1 to 64 of these characters.
 ///
 /// Any other text is rejected, so users always see a plain name: no Unicode look-alikes, no IP address, no port, no
 /// trailing dot. The kinds never overlap, because a domain contains no colon.
@@ -41,14 +42,18 @@ public struct RelyingPartyID: Hashable, Sendable {
 
     private static let sshPrefix = Array("ssh:".utf8)
     private static let pamPrefix = Array("pam://".utf8)
+    /// Maximum length of the name of a PAM service in bytes.
+    private static let maximumService = 64
 
     private static func kind(of characters: [UInt8]) -> Kind? {
         if characters.starts(with: sshPrefix) {
             return isLocalName(characters.dropFirst(sshPrefix.count)) ? .ssh : nil
         }
         if characters.starts(with: pamPrefix) {
-            let host = characters.dropFirst(pamPrefix.count)
-            return !host.isEmpty && isLocalName(host) ? .pam : nil
+            let names = characters.dropFirst(pamPrefix.count)
+                .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            let isWellFormed = names.count <= 2 && names.allSatisfy { !$0.isEmpty && isLocalName($0) }
+            return isWellFormed && names.dropFirst().allSatisfy { $0.count <= maximumService } ? .pam : nil
         }
         return isDomain(characters) ? .domain : nil
     }
@@ -73,13 +78,20 @@ public struct RelyingPartyID: Hashable, Sendable {
             }
     }
 
-    /// The name of a local service after its prefix, which is empty for `ssh:`; `nil` for a domain.
+    /// The name of an SSH key, which is empty for `ssh:`, or of the host for pam_u2f; `nil` for a domain.
     public var localName: String? {
         switch kind {
         case .domain: nil
         case .ssh: String(text.utf8.dropFirst(Self.sshPrefix.count))
-        case .pam: String(text.utf8.dropFirst(Self.pamPrefix.count))
+        case .pam: pamNames.first
         }
+    }
+
+    /// The PAM service, such as `sudo`; `nil` if the ID does not name one.
+    public var service: String? { kind == .pam ? pamNames.dropFirst().first : nil }
+
+    private var pamNames: [String] {
+        text.utf8.dropFirst(Self.pamPrefix.count).split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
     }
 
     /// SHA-256 of the text, the first part of authenticator data.

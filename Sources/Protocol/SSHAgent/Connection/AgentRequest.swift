@@ -165,6 +165,11 @@ public struct AgentRefusal: Error, Hashable, Sendable, CustomStringConvertible {
         "tooManyPrompts",
         "too many prompts within a minute did not lead to a signature"
     )
+    /// The session of the agent's user is locked.
+    public static let sessionLocked = AgentRefusal(
+        "sessionLocked",
+        "the session is locked, so neither a window nor a phone was used; unlock the screen and try again"
+    )
     /// The signature was not made: the user declined, or the phone could not be reached.
     public static let notSigned = AgentRefusal("notSigned", "no signature was made")
 

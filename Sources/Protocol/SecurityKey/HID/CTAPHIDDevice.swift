@@ -95,7 +95,9 @@ public struct CTAPHIDDevice: Sendable {
         channels[index].pending = nil
         let payload = response.encoded
         guard payload.count <= HIDMessage.maximumLength else { return Self.send(transaction.channel, .other) }
-        return Self.send(transaction.channel, .cbor, payload)
+        let reports = Self.send(transaction.channel, .cbor, payload)
+        budget.charge(reports.count)
+        return reports
     }
 
     /// Ends a transaction with an error of the transport; does nothing if it has ended already.
@@ -180,6 +182,8 @@ extension CTAPHIDDevice {
             lock = seconds == 0 ? nil : (channel, now + .seconds(Int(seconds)))
             return Self.send(channel, .lock, [])
         case .cbor:
+            // Like a PING: descriptions and answers to silent questions cost the sender nothing.
+            guard budget.hasRoom(at: now) else { return [] }
             lastTransaction += 1
             let transaction = TransactionID(channel: channel, number: lastTransaction)
             channels[index].pending = Channel.Pending(transaction: transaction, nextKeepalive: now)

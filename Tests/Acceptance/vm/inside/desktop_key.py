@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import socket
 import statistics
 import time
 from pathlib import Path
@@ -87,13 +88,14 @@ def pam(env):
     """pam_u2f accepts the phone with the line of `hybrid-key pam enrol`, and refuses when the user cancels."""
     with desktop(env) as desk:
         desk.start_key()
-        enrolled = desk.program("enrol", "hybrid-key", "pam", "enrol", "--open", *desk.route)
+        enrolled = desk.program("enrol", "hybrid-key", "pam", "enrol", "--service", PAM_SERVICE.name, "--open", *desk.route)
         desk.confirmed(enrolled)
         desk.succeeded(enrolled)
         line = next((line for line in enrolled.said().splitlines() if line.startswith(f"{USER}:")), None)
         must(line and line.endswith(",es256,+presence+verification"), f"expected a line for pam_u2f; found {enrolled.said()}")
         MAPPINGS.write_text(line + "\n")
-        PAM_SERVICE.write_text(f"auth required pam_u2f.so authfile={MAPPINGS} cue\naccount required pam_permit.so\n")
+        origin = f"pam://{socket.gethostname()}/{PAM_SERVICE.name}"
+        PAM_SERVICE.write_text(f"auth required pam_u2f.so authfile={MAPPINGS} origin={origin} cue\naccount required pam_permit.so\n")
         tested = desk.program("pamtester", "pamtester", PAM_SERVICE.name, USER, "authenticate")
         desk.confirmed(tested)
         must("successfully authenticated" in desk.succeeded(tested), f"expected success; found {tested.said()}")

@@ -83,7 +83,7 @@ private func conversation(_ bytes: [UInt8]) throws -> Bool {
         case 5: _ = try key.receive(channel, 0x11, [])
         case 6: _ = try key.receive(channel, choices.pick([0x06, 0x01]), choices.bytes(8))
         case 7: _ = try key.advance(by: .milliseconds(choices.number(below: 1 << 16)))
-        case 8: _ = try key.endWindow(by: choices.flag() ? .confirmation : .closing)
+        case 8: _ = try key.endWindow(by: choices.flag() ? .confirmation : choices.flag() ? .closing : .timeout)
         case 9:
             let status = CTAPStatus(rawValue: choices.pick([0x00, 0x19, 0x27, 0x2E, 0x33, choices.byte()]))
             _ = try key.endPhone(with: choices.flag() ? .failed : .responded(.failure(status)))

@@ -95,7 +95,7 @@ struct ObservedKey {
                 messages.append(message)
                 continue
             case .askPresence(let id): try opened(id, channel, nil)
-            case .askPhone(let id, let request, _): try opened(id, channel, request)
+            case .askPhone(let id, let request, _, _): try opened(id, channel, request)
             case .closeWindow(let id, let status):
                 try invariant(window?.id == id, "the open window closes")
                 statuses.append(status)

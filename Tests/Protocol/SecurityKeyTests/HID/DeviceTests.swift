@@ -59,6 +59,22 @@ struct DeviceTests {
         #expect(try clients.send(clients.first, 0x01, payload) == [[0x01] + payload])
     }
 
+    @Test("a flood of commands that are answered at once is answered up to the budget, and later again")
+    func commandFlood() throws {
+        var clients = try TwoClients()
+        let response = CTAPResponse.success([UInt8](repeating: 7, count: 200))
+        var answered = 0
+        for _ in 0..<1000 {
+            #expect(try clients.send(clients.first, 0x10, [0x04]) == [])
+            guard let transaction = clients.device.pending[clients.first] else { continue }
+            answered += try clients.device.answer(transaction, with: response).count
+        }
+        // The response has 4 reports, and two were for INIT.
+        #expect(answered == 322)
+        _ = try clients.device.advance(by: .seconds(1))
+        #expect(try clients.device.answer(try clients.request(clients.first, [0x04]), with: response).count == 1)
+    }
+
     @Test("channels that are not allocated, 0 and broadcast are refused")
     func invalidChannels() throws {
         var clients = try TwoClients()

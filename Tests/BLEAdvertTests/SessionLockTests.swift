@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HybridThreads
+import HybridVirtualBlueZ
+import Testing
+
+@testable import HybridDBus
+
+@Suite("The lock of the session", .timeLimit(.minutes(10)))
+struct SessionLockTests {
+    @Test("The hint of logind counts, for the session of the caller only")
+    func hint() async throws {
+        try await PrivateBus.run { bus in
+            let hint = Locked(false)
+            let calls = Locked<[[BusValue]]>([])
+            let logind = try await BusConnection.connect(to: bus.busAddress) { call in
+                calls.withLock { $0.append([.string(call.path)] + call.body) }
+                return .values([.variant(.bool(hint.withLock { $0 }))])
+            }
+            let isOwner = try await logind.requestName(Logind.name)
+            #expect(isOwner)
+            for isLocked in [false, true, false] {
+                hint.withLock { $0 = isLocked }
+                let found = await DedicatedThread.run { SessionLock.isLocked(on: bus.busAddress) }
+                #expect(found == isLocked)
+            }
+            let call: [BusValue] = [
+                .string("/org/freedesktop/login1/session/auto"), .string("org.freedesktop.login1.Session"),
+                .string("LockedHint"),
+            ]
+            #expect(calls.withLock { $0 } == [call, call, call])
+            await logind.close()
+        }
+    }
+
+    @Test("Without logind, with its errors, and without a bus, no session is locked")
+    func unknown() async throws {
+        try await PrivateBus.run { bus in
+            let withoutLogind = await DedicatedThread.run { SessionLock.isLocked(on: bus.busAddress) }
+            #expect(!withoutLogind)
+            for reply in [BusReply.error(name: "org.freedesktop.login1.NoSuchSession", message: "-"), .values([])] {
+                let logind = try await BusConnection.connect(to: bus.busAddress) { _ in reply }
+                _ = try await logind.requestName(Logind.name)
+                let found = await DedicatedThread.run { SessionLock.isLocked(on: bus.busAddress) }
+                #expect(!found)
+                await logind.close()
+            }
+        }
+        let withoutBus = await DedicatedThread.run { SessionLock.isLocked(on: BusAddress("unix:path=/nonexistent")) }
+        #expect(!withoutBus)
+    }
+}
