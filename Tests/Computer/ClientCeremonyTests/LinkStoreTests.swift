@@ -36,6 +36,13 @@ struct TestStore {
         }
     }
 
+    /// Returns a stored link with a new phone.
+    func savedLink() throws -> StoredLink {
+        let link = try Self.link()
+        try store.save(link)
+        return link
+    }
+
     /// Returns a link with a new phone.
     static func link(
         _ name: String = "Pixel 8",
@@ -77,7 +84,9 @@ struct LinkStoreTests {
             var map = try #require(CBORDecoder.decode(link.file, mode: .strict).map)
             (map[0], map[11]) = (nil, nil)
             try test.store.save(link)
-            let path = folder.path + "/" + (try #require(TestFile.contents(below: folder.path).keys.first { $0.hasSuffix(".cbor") }))
+            let path =
+                folder.path + "/"
+                + (try #require(TestFile.contents(below: folder.path).keys.first { $0.hasSuffix(".cbor") }))
             try Data(CBOREncoder.encode(map)).write(to: URL(fileURLWithPath: path))
             _ = test.takeWarnings()
             #expect(try test.store.links().isEmpty)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HybridCTAP
+import HybridCaBLE
 import HybridCommandSupport
 import HybridDataChannel
 import HybridThreads
@@ -95,7 +96,7 @@ struct LinkedPhonesTests {
     func noPasskey() async throws {
         try await TestFolder.with { folder in
             let test = TestStore(in: folder)
-            let links = try (0..<2).map { _ in try TestStore.link() }
+            let links = try (0..<2).map { _ in try test.savedLink() }
             let recorder = Recorder()
             let phones = try #require(LinkedPhones(test.store, links, for: .program, codeDelay: Self.never))
             let result = try await phones.perform(show: recorder.show, failed: recorder.show) { link, _, events in
@@ -117,7 +118,7 @@ struct LinkedPhonesTests {
             let codeShown = Signal()
             let recorder = Recorder()
             let phones = try #require(
-                LinkedPhones(test.store, [try TestStore.link()], for: .program, codeDelay: .milliseconds(1))
+                LinkedPhones(test.store, [try test.savedLink()], for: .program, codeDelay: .milliseconds(1))
             )
             let result = try await phones.perform(show: recorder.show, failed: recorder.show) { _, _, _ in
                 await codeShown.wait()
@@ -141,7 +142,8 @@ struct LinkedPhonesTests {
             let phones = try #require(
                 LinkedPhones(
                     test.store,
-                    [try TestStore.link()],
+                    [try test.savedLink()],
+                    for: .program,
                     codeDelay: Self.never,
                     isCodeRequested: isCodeRequested
                 )
@@ -173,7 +175,7 @@ struct LinkedPhonesTests {
             for agrees in [false, true] {
                 let codeShown = Signal()
                 let result = try await phones.perform(show: recorder.show, failed: recorder.show) { link, _, events in
-                    events(.contacting(link.name))
+                    events(.contacting(link.name, linked: link.created))
                     return Self.result(.success, 1)
                 } code: { _ in
                     codeShown.fire()
@@ -197,7 +199,7 @@ struct LinkedPhonesTests {
             let test = TestStore(in: folder)
             let consent = ContactConsent(isGiven: AwaitableState(false)) { _ in }
             let recorder = Recorder()
-            let phones = try #require(LinkedPhones(test.store, [try TestStore.link()], for: .guest, consent: consent))
+            let phones = try #require(LinkedPhones(test.store, [try test.savedLink()], for: .guest, consent: consent))
             await #expect(throws: ClientFailure.phoneNotNearby) {
                 _ = try await phones.perform(show: recorder.show, failed: recorder.show) { _, _, _ in
                     Self.result(.success, 1)
@@ -215,7 +217,7 @@ struct LinkedPhonesTests {
             let test = TestStore(in: folder)
             let recorder = Recorder()
             let phones = try #require(
-                LinkedPhones(test.store, [try TestStore.link()], for: .program, codeDelay: .milliseconds(20))
+                LinkedPhones(test.store, [try test.savedLink()], for: .program, codeDelay: .milliseconds(20))
             )
             let result = try await phones.perform(show: recorder.show, failed: recorder.show) { _, _, events in
                 events(.phoneFound)
@@ -237,7 +239,7 @@ struct LinkedPhonesTests {
                 let codeEnded = Signal()
                 let recorder = Recorder()
                 let phones = try #require(
-                    LinkedPhones(test.store, [try TestStore.link()], for: .program, codeDelay: .milliseconds(1))
+                    LinkedPhones(test.store, [try test.savedLink()], for: .program, codeDelay: .milliseconds(1))
                 )
                 let attempt = {
                     try await phones.perform(show: recorder.show, failed: recorder.show) { _, _, _ in
@@ -266,7 +268,7 @@ struct LinkedPhonesTests {
             let (codeShown, contactEnded) = (Signal(), Signal())
             let recorder = Recorder()
             let phones = try #require(
-                LinkedPhones(test.store, [try TestStore.link()], for: .program, codeDelay: .milliseconds(1))
+                LinkedPhones(test.store, [try test.savedLink()], for: .program, codeDelay: .milliseconds(1))
             )
             _ = try await phones.perform(show: recorder.show) { failure in
                 recorder.show(failure)
