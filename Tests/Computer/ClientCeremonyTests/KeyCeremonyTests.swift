@@ -3,6 +3,7 @@
 import Foundation
 import HybridCTAP
 import HybridKeyService
+import HybridPrimitives
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HybridCTAP
+import HybridCaBLE
 import HybridCommandSupport
 import HybridDataChannel
 import HybridThreads
@@ -138,10 +139,13 @@ struct LinkedPhonesTests {
             let test = TestStore(in: folder)
             let isCodeRequested = AwaitableState(false)
             let recorder = Recorder()
+            let link = try TestStore.link()
+            try test.store.save(link)
             let phones = try #require(
                 LinkedPhones(
                     test.store,
-                    [try TestStore.link()],
+                    [link],
+                    for: .program,
                     codeDelay: Self.never,
                     isCodeRequested: isCodeRequested
                 )
@@ -173,7 +177,7 @@ struct LinkedPhonesTests {
             for agrees in [false, true] {
                 let codeShown = Signal()
                 let result = try await phones.perform(show: recorder.show, failed: recorder.show) { link, _, events in
-                    events(.contacting(link.name))
+                    events(.contacting(link.name, linked: link.created))
                     return Self.result(.success, 1)
                 } code: { _ in
                     codeShown.fire()
