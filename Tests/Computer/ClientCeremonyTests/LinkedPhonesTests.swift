@@ -139,6 +139,8 @@ struct LinkedPhonesTests {
             let test = TestStore(in: folder)
             let isCodeRequested = AwaitableState(false)
             let recorder = Recorder()
+            let link = try TestStore.link()
+            try test.store.save(link)
             let phones = try #require(
                 LinkedPhones(
                     test.store,

@@ -259,7 +259,11 @@ struct LauncherTests {
             try await TestFile.writeProgram("#!/bin/sh\n" + prompt, to: folder.path + "/prompt")
             display = .prompt(path: folder.path + "/prompt")
         }
-        let launcher = CeremonyLauncher(command: [program], isLocked: { isLocked }) { [display] in display }
+        let launcher = CeremonyLauncher(
+            command: [program],
+            isLocked: { isLocked },
+            display: { [display] in display }
+        )
         let request = CeremonyRequest(try CeremonyRequestTests().request.command, purpose: "p", seconds: seconds)
         return await DedicatedThread.run {
             launcher.perform(request, event: #"{"event":"request"}"#, cancellation: cancellation)
