@@ -243,9 +243,9 @@ package struct LinkListeners: Sendable {
 
     /// The relay sent wake-ups that no computer has proved.
     struct WakeUpFlood: ExplainedFailure {
-        let code = "wake-up-flood"
-        let sentence = "the relay sends wake-ups without a proof; the connection is closed for ten minutes"
-        let status = ExitStatus.unavailable
+        var code: String { "wake-up-flood" }
+        var sentence: String { "the relay sends wake-ups without a proof; the connection is closed for ten minutes" }
+        var status: ExitStatus { .unavailable }
     }
 
     /// The computer resumed, so that the connection is no longer trusted.

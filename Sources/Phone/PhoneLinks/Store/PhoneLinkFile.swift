@@ -50,7 +50,7 @@ enum PhoneLinkFile {
         guard bytes.count > hashLength, bytes.count <= maximumSize else { return nil }
         var body = Array(bytes.dropLast(hashLength))
         defer { SecretBytes.wipe(&body) }
-        let limits = CBORLimits(depth: 3, items: 64, bytes: maximumSize)
+        let limits = CBORLimits(depth: 4, items: 64, bytes: maximumSize)
         guard let map = (try? CBORDecoder.decode(body, mode: .strict, limits: limits))?.map, let record = record(map)
         else { return nil }
         // This verifies the hash, and rejects unknown members and those of the other state.
