@@ -85,7 +85,7 @@ struct PictureInputTests {
                 let status = TestFile.text("/proc/\(program.identifier)/status").split(separator: "\n")
                 return ["Seccomp:\t2", "NoNewPrivs:\t1"].allSatisfy { line in status.contains { $0 == line } }
             }
-            let path = try fixture.write("code.png", ScanFixture.picture([ScanFixture.code.lowercased()]))
+            let path = try fixture.write("code.png", ScanFixture.picture([ScanFixture.code]))
             let ending = try await fixture.scan(["--image", path])
             #expect(ending.status == 69 && ending.lastLine.contains(ScanFixture.afterReading), "\(ending)")
         }
