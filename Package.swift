@@ -124,7 +124,7 @@ let libraries: [Target] = [
         "HybridNetwork",
         in: "Transport",
         [
-            "HybridPrimitives", "HybridThreads", "HybridProgram", "HybridBoringTLS", crypto, nio("NIOCore"),
+            "HybridThreads", "HybridProgram", "HybridBoringTLS", crypto, nio("NIOCore"),
             nio("NIOPosix"), nio("NIOHTTP1"),
         ]
     ),
