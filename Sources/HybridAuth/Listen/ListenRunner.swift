@@ -13,6 +13,7 @@ internal import HybridPrimitives
 internal import HybridProgram
 internal import HybridSession
 internal import HybridTPM
+internal import HybridThreads
 
 /// The service that waits for linked computers, with its resolved settings.
 struct ListenRunner: Sendable {
@@ -33,6 +34,8 @@ struct ListenRunner: Sendable {
     private let idleTime: Duration
     /// Lines for the journal, without IDs and secrets.
     private let progress = AnswerProgress(json: false)
+    /// The lines about ignored push messages, which any program of the session can cause.
+    private let ignored = Locked(RepeatedLines())
 
     init(_ options: LinkRelayOptions, idleTime: Duration, _ settings: Configuration) throws {
         (self.settings, self.idleTime) = (settings, idleTime)
@@ -212,7 +215,8 @@ struct ListenRunner: Sendable {
         case .ended(let label):
             report(LinkText.unreachable(label))
         case .unsubscribed(let label): report("the push subscription of \(SafeText(quoting: label)) has ended")
-        case .ignored(let reason): report("ignored a push message: \(reason)")
+        case .ignored(let reason):
+            if let line = ignored.withLock({ $0.line("ignored a push message: \(reason)") }) { report(line) }
         case .unusable(let sentence): report(sentence)
         }
     }

@@ -25,8 +25,6 @@ struct PushRun: Sendable {
         var isSettled = false
         /// The messages of each subscription that were ignored, by token.
         var budgets: [String: WakeUpBudget] = [:]
-        /// The lines about ignored messages.
-        var lines = RepeatedLines()
     }
 
     /// Maximum number of calls that are handled at a time; more are ignored.
@@ -115,10 +113,7 @@ struct PushRun: Sendable {
         }
     }
 
-    private func ignore(_ reason: String) {
-        guard let line = state.change({ $0.lines.line(reason, as: "ignored") }) else { return }
-        service.report(.ignored(reason: line))
-    }
+    private func ignore(_ reason: String) { service.report(.ignored(reason: reason)) }
 
     /// Handles a message; returns false if it was ignored.
     private func receive(_ bytes: [UInt8], for owner: Owner) async -> Bool {
