@@ -39,7 +39,8 @@ struct VaultProgram: Sendable {
         ]) { $1 }
         environment["DBUS_SYSTEM_BUS_ADDRESS"] = nil
         var line = [command].compactMap(\.self) + arguments + ["--vault", vault]
-        if arguments.first != "status", arguments.first != "forget" { line += ["--pinentry", TestUser.program(in: folder)] }
+        let asks = !["status", "forget"].contains(arguments.first)
+        if asks { line += ["--pinentry", TestUser.program(in: folder)] }
         let program = tracer.first ?? "hybrid-auth"
         let before = tracer.isEmpty ? [] : Array(tracer.dropFirst()) + [BuildFolder.program("hybrid-auth")]
         return try await RunningProgram(program, before + line, in: folder, environment: environment).ending()

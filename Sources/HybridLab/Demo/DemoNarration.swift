@@ -71,7 +71,8 @@ final class DemoNarration: Sendable {
             step("phone", "advertises 20 encrypted bytes over Bluetooth: nonce, routing ID, tunnel domain")
         case .clientVerified:
             step("phone", "stops advertising: the client's first message proves that it received the advert")
-        case .linkOffered(let code): step("phone", "offers a link with the code \(code): contact ID, link ID, secret and its public key")
+        case .linkOffered(let code):
+            step("phone", "offers a link with the code \(code): contact ID, link ID, secret and its public key")
         case .request(.makeCredential): step("phone", "is asked to create a passkey")
         case .request(.getAssertion): step("phone", "is asked to sign in")
         case .answered(.success): step("phone", "responds with a signature by the passkey")

@@ -22,7 +22,7 @@ package struct StoredPhoneLink: Sendable, SecretMaterial {
         var numbers = WakeUpNumbers()
         /// The declines of requests of the user's programs.
         package internal(set) var programs = Declines()
-        /// The declines of requests of guests. They never mute the requests of programs.
+        /// The declines of requests of guests, which never mute those of programs.
         package internal(set) var guests = Declines()
     }
 
