@@ -123,7 +123,7 @@ struct LinkStoreTests {
     func format() throws {
         let link = try TestStore.link()
         let map = try #require(try CBORDecoder.decode(link.file, mode: .strict).map)
-        #expect(Set(map.keys) == Set((1...10).map { .integer($0) }))
+        #expect(Set(map.keys) == Set((0...11).map { .integer($0) }))
         #expect(map[2]?.bytes == link.linkID.bytes && map[6] == .integer(266) && map[10] == .boolean(true))
         #expect(map[3]?.bytes?.count == 32 && map[4]?.bytes?.count == 65 && map[5] == .text("Pixel 8"))
         #expect(map[7] == .integer(1_700_000_000) && map[8] == .integer(1_800_000_000) && map[9] == .bytes([0xA0]))
