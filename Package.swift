@@ -204,7 +204,7 @@ let programs: [Target] = [
         ]
     ),
     program("HybridClient", ["HybridDoctor", "HybridClientCeremony", argumentParser]),
-    program("HybridKey", ["HybridDBus", "HybridDoctor", "HybridClientCeremony", "HybridKeyService", argumentParser]),
+    program("HybridKey", ["HybridDoctor", "HybridClientCeremony", "HybridKeyService", argumentParser]),
     // Without packages.
     program("HybridUHID", ["HybridThreads", "HybridProgram", "CHybridSystemd"]),
     program(
