@@ -316,8 +316,8 @@ let testTargets: [Target] = [
         "RelayCoreTests",
         in: "Relay",
         [
-            "IntegrationTestSupport", "OpenSSLTestSupport", "TestSupport", nio("NIOCore"), nio("NIOPosix"),
-            nio("NIOEmbedded"), nio("NIOHTTP1"), nioSSL, logging,
+            "HybridNetwork", "IntegrationTestSupport", "OpenSSLTestSupport", "TestSupport", nio("NIOCore"),
+            nio("NIOPosix"), nio("NIOEmbedded"), nio("NIOHTTP1"), nioSSL, logging,
         ]
     ),
     tests(

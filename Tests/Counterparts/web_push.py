@@ -206,7 +206,10 @@ def check(options):
         return answer[1] if answer[0] == "unsealed" else answer[0]
 
     before = server.requests
-    results["forbidden"] = {kind: reason(endpoint) for kind, endpoint in FORBIDDEN.items()}
+    # The relay may request URLs below /push only.
+    others = {"path": "/x", "longer segment": "/pushed/x", "dots": "/push/../x", "encoded dots": "/push/%2e%2e/x"}
+    forbidden = FORBIDDEN | {kind: server.origin + path for kind, path in others.items()}
+    results["forbidden"] = {kind: reason(endpoint) for kind, endpoint in forbidden.items()}
     results["forbidden requests"] = server.requests - before
     results["too long"] = reason("https://push.example/" + "x" * 300)
     server.status = 403
@@ -217,7 +220,7 @@ def check(options):
     fifth = Phone(options.relay, options.host)
     for _ in range(4):
         sealed(fifth, server, vapid_key)
-    fifth.seal(server.origin + "/x", subscription.p256dh, subscription.auth)
+    fifth.seal(server.origin + "/push/x", subscription.p256dh, subscription.auth)
     results["fifth"] = fifth.receive()
     pending = Phone(options.relay, options.host)
     lost = server.subscribe()

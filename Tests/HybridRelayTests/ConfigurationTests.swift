@@ -41,6 +41,16 @@ struct ConfigurationTests {
             says: "--proxy-protocol-from"
         ),
         Mistake(
+            arguments: ["--listen", "127.0.0.1:0", "--plaintext", "--proxy-protocol-from", "8.8.8.0/24"],
+            status: 64,
+            says: "--insecure-public-balancers"
+        ),
+        Mistake(
+            arguments: ["--listen", "127.0.0.1:0", "--plaintext", "--push-allow", "ntfy.lan/../x"],
+            status: 64,
+            says: "HOST[:PORT][/PATH]"
+        ),
+        Mistake(
             arguments: ["--listen", "127.0.0.1:0", "--plaintext", "--contact-host", "Relay.example"],
             status: 64,
             says: "--contact-host"

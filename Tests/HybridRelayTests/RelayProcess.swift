@@ -58,7 +58,7 @@ struct RelayProcess {
     func admin(_ path: String) async throws -> (status: Int, body: String) {
         let answer = try await Conversation.exchange(
             port: try #require(adminPort),
-            "GET \(path) HTTP/1.1\r\nHost: admin\r\nConnection: close\r\n\r\n"
+            "GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
         )
         let parts = answer.split(separator: "\r\n\r\n", maxSplits: 1, omittingEmptySubsequences: false)
         let status = try #require(answer.split(separator: " ").dropFirst().first.flatMap { Int($0) })

@@ -47,7 +47,7 @@ struct WebPushTests {
             let push = try #require(RelayProgram.port(in: line))
             let options =
                 Self.pushOptions.map { $0.replacing("FOLDER", with: folder) } + [
-                    "--push-allow", "127.0.0.1:\(push)", "--push-cacert", "\(folder)/push.pem",
+                    "--push-allow", "127.0.0.1:\(push)/push/", "--push-cacert", "\(folder)/push.pem",
                     "--source-connections-per-minute", "0", "--source-new-per-minute", "0",
                 ]
             try await RelayProcess.run(options) { relay in
@@ -72,13 +72,14 @@ struct WebPushTests {
         #expect(try results.number("push server's 410") == 410)
         #expect(try results.number("bad tag") == 404)
         #expect(try results.number("unknown key") == 404)
-        #expect(try results.number("push server's 503") == 503)
+        #expect(try results.number("push server's 503") == 502)
         #expect(try results.number("push server's 302") == 404)
         #expect(try results.number("rate") == 429)
         let forbidden = try results.value("forbidden").entries
         #expect(forbidden.count >= 12)
         for (kind, reason) in forbidden { #expect(reason == .number(2), "\(kind)") }
         #expect(try results.number("forbidden requests") == 0)
+        for path in ["path", "longer segment", "dots", "encoded dots"] { #expect(forbidden[path] != nil) }
         #expect(try results.number("too long") == 3)
         #expect(try results.number("refused by the push server") == 4)
         #expect(try results.number("fifth") == 6)

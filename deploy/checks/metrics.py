@@ -24,7 +24,11 @@ GROUPING = re.compile(r"\b(?:by|without|on|ignoring)\s*\(([^)]*)\)")
 # Labels added by Prometheus, not by the relay.
 SCRAPED = {"job", "instance"}
 # Present only with a token file or with TLS.
-LATER = {"hybrid_relay_new_by_token_total", "hybrid_relay_certificate_expiry_timestamp_seconds"}
+LATER = {
+    "hybrid_relay_new_by_token_total",
+    "hybrid_relay_certificate_expiry_timestamp_seconds",
+    "hybrid_relay_certificate_suspect",
+}
 
 
 class Metric:

@@ -27,13 +27,26 @@ enum ConfigurationCheck {
             node: UInt16(try node(configuration))
         )
         relay.inherited = sockets.map(\.descriptor)
-        relay.balancers = try configuration.value(RelaySettings.proxyProtocolFrom)
+        relay.balancers = try balancers(configuration)
         relay.tokens = try files.tunnelTokens()
         relay.contactHost = try configuration.value(RelaySettings.contactHost)
         relay.push = try PushPlan.gateway(configuration)
         relay.checksOrigin = try configuration.value(RelaySettings.checkOrigin)
         relay.countsSources = try !hidesSources(configuration)
         return relay
+    }
+
+    /// Returns the load balancers, whose PROXY headers the relay believes.
+    ///
+    /// Other hosts may have addresses of the public internet, so they need a flag.
+    static func balancers(_ configuration: Configuration) throws(CommandFailure) -> [AddressBlock] {
+        let balancers = try configuration.value(RelaySettings.proxyProtocolFrom)
+        let allowsPublic = try configuration.value(RelaySettings.insecurePublicBalancers)
+        guard !allowsPublic, let block = balancers.first(where: \.isPublic) else { return balancers }
+        throw configuration.contradiction(
+            "--proxy-protocol-from \(block) has addresses of the public internet, whose hosts could claim any source: "
+                + "name a private network, or give --insecure-public-balancers"
+        )
     }
 
     /// Returns true if all connections come from one address, that of a load balancer without PROXY headers.

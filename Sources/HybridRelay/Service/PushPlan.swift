@@ -62,17 +62,17 @@ enum PushPlan {
 
 /// The push servers that phones may choose: those on the public internet, and those that the operator allows.
 struct PushServers: PushClient {
-    private let allowed: Set<HostPort>
+    private let allowed: [AllowedPushServer]
     private let everyone: HTTPSClient
     private let local: HTTPSClient
 
     /// Creates the clients.
     ///
     /// - Parameters:
-    ///   - allowed: Hosts and ports in the own network, in lower case.
+    ///   - allowed: Push servers in the own network.
     ///   - authorities: Path of certificates to trust for these; `nil` for the system's.
-    init(allowed: [HostPort], authorities: String?) throws(NetworkError) {
-        self.allowed = Set(allowed)
+    init(allowed: [AllowedPushServer], authorities: String?) throws(NetworkError) {
+        self.allowed = allowed
         let proxies = ProxySettings(environment: ProcessEnvironment.variables)
         everyone = try HTTPSClient(network: NetworkConfiguration(proxies: proxies))
         local = try HTTPSClient(
@@ -104,5 +104,5 @@ struct PushServers: PushClient {
         }
     }
 
-    private func isAllowed(_ url: HTTPSURL) -> Bool { allowed.contains(HostPort(host: url.host, port: url.port)) }
+    private func isAllowed(_ url: HTTPSURL) -> Bool { allowed.contains { $0.permits(url) } }
 }

@@ -53,9 +53,9 @@ struct RelayFiles {
         }
     }
 
-    /// The expiry of the certificate chain in seconds since 1970; `nil` for plaintext or an unreadable file.
-    var certificateExpiry: Int? {
-        certificate.flatMap { RelayCertificate.expiry(certificateFile: $0.chain) }
+    /// The certificate chain; `nil` for plaintext or an unreadable file.
+    var certificateChain: CertificateChain? {
+        certificate.flatMap { RelayCertificate.chain(certificateFile: $0.chain) }
     }
 
     /// Reads the tokens; `nil` if phones need none.

@@ -61,6 +61,7 @@ struct RelayService {
             AdminServer(
                 address: try address.resolved(),
                 logger: logger,
+                hosts: try configuration.value(RelaySettings.adminHost),
                 health: { server.health },
                 metrics: { registry.render() }
             )
@@ -191,6 +192,7 @@ private let metricHelp = [
     "hybrid_relay_listeners": "Phones that listen for wake-ups.",
     "hybrid_relay_listeners_replaced_total": "Listening phones replaced by a newer connection of the same phone.",
     "hybrid_relay_contacts_held": "Clients that wait for a linked phone to connect.",
+    "hybrid_relay_revocations": "Revoked contact IDs that are remembered.",
     "hybrid_relay_wakeups_total": "Requests for linked phones, by outcome.",
     "hybrid_relay_pushes_total": "Messages for push servers, by outcome.",
     "hybrid_relay_pushes_pending": "Messages that a push server has not answered.",
@@ -204,6 +206,7 @@ private let metricHelp = [
     "hybrid_relay_new_by_token_total": "Tunnels requested, by the name of the token.",
     "hybrid_relay_draining": "1 while the relay refuses new tunnels and listeners and waits for existing ones to end.",
     "hybrid_relay_certificate_expiry_timestamp_seconds": "Expiry of the certificate in use.",
+    "hybrid_relay_certificate_suspect": "1 if the certificate in use was expired or its chain incomplete when read.",
     "hybrid_relay_reloads_total": "Reloads, by part and result: done, or the old one kept.",
     "hybrid_relay_build_info": "Version of the running program.",
 ]

@@ -2,6 +2,7 @@
 
 internal import CoreMetrics
 internal import HybridCommandSupport
+internal import HybridPrimitives
 internal import HybridProgram
 internal import HybridRelayCore
 internal import HybridThreads
@@ -27,6 +28,8 @@ struct Reloader {
     private let server: RelayServer
     private let logger: Logger
     private let expiry = Gauge(label: "hybrid_relay_certificate_expiry_timestamp_seconds")
+    private let suspect = Gauge(label: "hybrid_relay_certificate_suspect")
+    private let chain = Locked<CertificateChain?>(nil)
     /// The reason for the last failure of each part.
     private let failures = Locked<[ReloadedPart: String]>([:])
     /// Initial values of the settings that are read only at the start.
@@ -48,12 +51,20 @@ struct Reloader {
         fixed = Self.fixed(configuration)
         // This makes the metrics show a zero for each part and result.
         for part in ReloadedPart.allCases { _ = (part.counter("done"), part.counter("kept")) }
-        recordExpiry()
+        recordCertificate()
     }
 
-    /// Records the expiry of the certificate, in seconds since 1970.
-    private func recordExpiry() {
-        if let seconds = files.certificateExpiry { expiry.record(seconds) }
+    /// Records the expiry of the certificate, in seconds since 1970, and warns of one that clients may refuse.
+    private func recordCertificate() {
+        guard let new = files.certificateChain else { return }
+        if let seconds = new.expiry { expiry.record(seconds) }
+        let old = chain.withLock { chain in
+            defer { chain = new }
+            return chain
+        }
+        let problem = new.problem(replacing: old, now: Int(clamping: WallClock.realtime.now()))
+        suspect.record(problem == nil ? 0 : 1)
+        if let problem { logger.warning("clients may refuse the certificate: \(problem)") }
     }
 
     /// Returns all files of a part; none if the relay does not have the part.
@@ -97,7 +108,7 @@ struct Reloader {
         switch part {
         case .certificate:
             server.replace(transport: try files.transport())
-            recordExpiry()
+            recordCertificate()
         case .tokens: server.replace(tokens: try files.tunnelTokens())
         case .limits:
             let configuration = try options.resolved()

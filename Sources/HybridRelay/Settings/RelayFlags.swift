@@ -22,7 +22,9 @@ struct RelayFlags: ParsableArguments {
     @Flag(RelaySettings.plaintext) var plaintext = false
     @Flag(RelaySettings.insecurePublicPlaintext) var insecurePublicPlaintext = false
     @Option(RelaySettings.proxyProtocolFrom) var proxyProtocolFrom: [String] = []
+    @Flag(RelaySettings.insecurePublicBalancers) var insecurePublicBalancers = false
     @Option(RelaySettings.adminListen) var adminListen: String?
+    @Option(RelaySettings.adminHost) var adminHost: [String] = []
     @Option(RelaySettings.node) var node: String?
     @Flag(RelaySettings.cluster) var cluster = false
     @Option(RelaySettings.newTokenFile) var newTokenFile: String?
@@ -31,7 +33,7 @@ struct RelayFlags: ParsableArguments {
     @Option(RelaySettings.pushSubject) var pushSubject: String?
     @Option(RelaySettings.pushAllow) var pushAllow: [String] = []
     @Option(RelaySettings.pushCacert) var pushCacert: String?
-    @Flag(RelaySettings.checkOrigin) var checkOrigin = false
+    @Flag(RelaySettings.checkOrigin) var checkOrigin: Bool?
     @Option(RelaySettings.drainGrace) var drainGrace: String?
     @Option(RelaySettings.eventLoops) var eventLoops: String?
     @Option(RelaySettings.logFormat) var logFormat: String?
@@ -91,6 +93,7 @@ extension RelayFlags: CheckedSettings {
         _ = try ConfigurationCheck.listeners(configuration, files)
         _ = try ConfigurationCheck.node(configuration)
         _ = try ConfigurationCheck.adminAddress(configuration)
+        _ = try ConfigurationCheck.balancers(configuration)
         _ = try PushPlan.gateway(configuration)
         return configuration
     }

@@ -39,12 +39,24 @@ enum RelaySettings {
         },
         help: "Load balancers, as addresses or blocks. Their connections must begin with a PROXY header, v1 or v2."
     )
+    static let insecurePublicBalancers = flag(
+        "insecure-public-balancers",
+        "Allow addresses of the public internet in --proxy-protocol-from."
+    )
     static let adminListen = Setting(
         "admin-listen",
         SettingParser(expected: "HOST:PORT or PORT", placeholder: "host:port") { text in
             UInt16(text).map { HostPort(host: "127.0.0.1", port: Int($0)) } ?? HostPort(listening: text)
         },
         help: "Address for /metrics, /healthz and /readyz: HOST:PORT, or PORT on 127.0.0.1."
+    )
+    static let adminHost = Setting(
+        list: "admin-host",
+        SettingParser(expected: "a host name", placeholder: "host") { text in
+            HostName.isValid(text) ? text.lowercased() : nil
+        },
+        help:
+            "Host names under which the admin listener answers, besides addresses and localhost; can be repeated."
     )
     static let node = Setting(
         "node",
@@ -82,15 +94,22 @@ enum RelaySettings {
     )
     static let pushAllow = Setting(
         list: "push-allow",
-        SettingParser(expected: "HOST[:PORT]", placeholder: "host[:port]", parse: HostPort.init(pushServer:)),
-        help: "Push servers in the own network, HOST[:PORT]; can be repeated. Others must be on the public internet."
+        SettingParser(expected: "HOST[:PORT][/PATH]", placeholder: "host[:port][/path]") { AllowedPushServer($0) },
+        help:
+            "Push servers in the own network, HOST[:PORT], or with the beginning of the paths that may be requested, "
+            + "HOST[:PORT]/PATH; can be repeated. Others must be on the public internet."
     )
     static let pushCacert = Setting(
         "push-cacert",
         .path("file"),
         help: "Certificates (PEM) to trust for the push servers of --push-allow instead of the system's."
     )
-    static let checkOrigin = flag("check-origin", "Refuse requests with an Origin that names another host.")
+    static let checkOrigin = Setting(
+        "check-origin",
+        .boolean,
+        default: "yes",
+        help: "Refuse requests with an Origin that names another host, such as those of other websites' pages."
+    )
     static let drainGrace = Setting(
         "drain-grace",
         .seconds(.zero ... .seconds(86_400)),
@@ -119,8 +138,9 @@ enum RelaySettings {
 
     /// Settings other than limits, which are read only at the start.
     static let general: [any AnySetting] = [
-        listen, tlsCert, tlsKey, plaintext, insecurePublicPlaintext, proxyProtocolFrom, adminListen, node, cluster,
-        newTokenFile, contactHost, pushKeyFile, pushSubject, pushAllow, pushCacert, checkOrigin, drainGrace,
+        listen, tlsCert, tlsKey, plaintext, insecurePublicPlaintext, proxyProtocolFrom, insecurePublicBalancers,
+        adminListen, adminHost, node, cluster, newTokenFile, contactHost, pushKeyFile, pushSubject, pushAllow,
+        pushCacert, checkOrigin, drainGrace,
         eventLoops, logFormat, logLevel,
     ]
 

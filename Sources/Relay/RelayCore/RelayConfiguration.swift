@@ -37,7 +37,9 @@ public struct RelayConfiguration: Sendable {
     /// The way to phones with a push subscription; `nil` means that their contact IDs are not offered.
     public var push: PushGateway?
     /// True if an `Origin` field must name the same host as the `Host` field.
-    public var checksOrigin = false
+    ///
+    /// Otherwise, the page of any website can open tunnels with the addresses of its visitors.
+    public var checksOrigin = true
 
     /// Creates a configuration; only the addresses and the transport have no default.
     public init(

@@ -5,9 +5,9 @@ private import CNIOBoringSSL
 // Functions of BoringSSL in this file (see BoringSSLErrors.swift):
 //
 // - ASN1_STRING_get0_data, ASN1_STRING_length, ASN1_TIME_to_posix, BIO_free, BIO_new_mem_buf, ERR_GET_LIB, ERR_GET_REASON,
-//   ERR_clear_error, ERR_peek_last_error, EVP_PKEY_free, GENERAL_NAMES_free, OPENSSL_free, PEM_read_bio,
+//   ERR_clear_error, ERR_peek_last_error, EVP_PKEY_free, GENERAL_NAMES_free, OPENSSL_cleanse, OPENSSL_free, PEM_read_bio,
 //   PEM_read_bio_PrivateKey, PEM_read_bio_X509, X509_free, X509_get0_notAfter, X509_get0_notBefore, X509_get_ext_d2i,
-//   d2i_X509, i2d_X509, sk_GENERAL_NAME_num, sk_GENERAL_NAME_value
+//   X509_get_issuer_name, X509_get_subject_name, d2i_X509, i2d_X509, i2d_X509_NAME, sk_GENERAL_NAME_num, sk_GENERAL_NAME_value
 
 /// A certificate (RFC 5280 §4.1), verified or not.
 package struct Certificate: ~Copyable {
@@ -27,6 +27,21 @@ package struct Certificate: ~Copyable {
         defer { OPENSSL_free(encoded) }
         guard length > 0 else { return nil }
         return Array(UnsafeBufferPointer(start: encoded, count: Int(length)))
+    }
+
+    /// The subject's name in DER; empty if it cannot be read.
+    package var subject: [UInt8] { Self.encoded(X509_get_subject_name(pointer)) }
+
+    /// The issuer's name in DER; empty if it cannot be read.
+    package var issuer: [UInt8] { Self.encoded(X509_get_issuer_name(pointer)) }
+
+    private static func encoded(_ name: OpaquePointer?) -> [UInt8] {
+        defer { ERR_clear_error() }
+        var encoded: UnsafeMutablePointer<UInt8>?
+        let length = i2d_X509_NAME(name, &encoded)
+        guard let encoded else { return [] }
+        defer { OPENSSL_free(encoded) }
+        return Array(UnsafeBufferPointer(start: encoded, count: max(0, Int(length))))
     }
 
     /// Start of the validity period, in seconds since 1970; `nil` if it cannot be read.
@@ -69,6 +84,8 @@ package struct Certificate: ~Copyable {
 }
 
 /// Certificates and keys in the textual encoding (RFC 7468).
+///
+/// Byte order marks are skipped. BoringSSL would skip the block that follows one.
 package enum PEM {
     /// Calls `body` with each certificate until it returns false.
     ///
@@ -151,10 +168,35 @@ package enum PEM {
 
     /// Calls `body` with a BIO that reads the bytes; returns `nil` if there is no memory for it.
     private static func withMemoryBIO<Result>(_ bytes: [UInt8], _ body: (OpaquePointer) -> Result) -> Result? {
+        guard bytes.contains(byteOrderMark[0]) else { return withBIO(of: bytes, body) }
+        var copy = withoutMarks(bytes)
+        // It may contain a key.
+        defer { copy.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) } }
+        return withBIO(of: copy, body)
+    }
+
+    private static func withBIO<Result>(of bytes: [UInt8], _ body: (OpaquePointer) -> Result) -> Result? {
         bytes.withUnsafeBytes { bytes -> Result? in
             guard let bio = BIO_new_mem_buf(bytes.baseAddress, bytes.count) else { return nil }
             defer { BIO_free(bio) }
             return body(bio)
         }
+    }
+
+    /// The byte order mark in UTF-8.
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+    /// Returns the bytes with a line end in place of each byte order mark.
+    private static func withoutMarks(_ bytes: [UInt8]) -> [UInt8] {
+        var rest: [UInt8] = []
+        // Growing would leave a copy behind.
+        rest.reserveCapacity(bytes.count)
+        var index = 0
+        while index < bytes.count {
+            let isMark = bytes[index...].starts(with: byteOrderMark)
+            rest.append(isMark ? UInt8(ascii: "\n") : bytes[index])
+            index += isMark ? byteOrderMark.count : 1
+        }
+        return rest
     }
 }

@@ -202,7 +202,7 @@ public struct NetworkError: ExplainedFailure, Hashable {
         "relay-token-refused",
         "the relay requires a valid token; name its file with --tunnel-token-file"
     )
-    /// The relay is full or shutting down (HTTP status 429 or 503).
+    /// The relay is full or shutting down, or a server behind it is (HTTP status 429, 502 or 503).
     public static let relayBusy = Self("relay-busy", "the relay is full or shutting down; try again in a minute")
     /// The relay answered with another HTTP status.
     public static func refused(status: Int) -> Self {
@@ -215,7 +215,7 @@ public struct NetworkError: ExplainedFailure, Hashable {
     package static func refusal(status: UInt) -> Self {
         switch status {
         case 401: .notAuthorized
-        case 429, 503: .relayBusy
+        case 429, 502, 503: .relayBusy
         default: .refused(status: Int(status))
         }
     }

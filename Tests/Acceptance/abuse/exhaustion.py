@@ -27,7 +27,8 @@ PHONES_OF_A_48 = SOURCE_OPEN * NETWORK_FACTOR * 7 // 8
 # minute, of which each wrong token costs 12, for a minute at once and for the duration; and those that are under way
 # when the rate is reached.
 HANDSHAKE_SECONDS, LOOPS = 5, 8
-HANDSHAKES = 240 // 12 + 240 * HANDSHAKE_SECONDS // 60 // 12 + 1 + LOOPS
+# Failures cost 12 until half of the rate of 240 is used up, then 1; the rate returns meanwhile.
+HANDSHAKES = 120 // 12 + 120 + 240 * HANDSHAKE_SECONDS // 60 + 1 + LOOPS
 # Most bytes that the relay reads after a refusal, and the kernel's buffers on both sides, which the relay does not see.
 AFTER_REFUSAL, SOCKET_BUFFERS = 256 << 10, 768 << 10
 # Connections of a small relay, phones that wait for real clients, and further connections that are never used.

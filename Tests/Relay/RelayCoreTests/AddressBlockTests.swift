@@ -8,6 +8,20 @@ import Testing
 
 @Suite("A block of addresses")
 struct AddressBlockTests {
+    @Test(
+        "has addresses of the public internet or not",
+        arguments: [
+            ("unix", false), ("127.0.0.1", false), ("10.0.0.0/8", false), ("192.168.0.0/16", false),
+            ("100.64.0.0/10", false),
+            ("fd00::/8", false), ("fc00::/7", false), ("2001:db8::/32", false), ("8.8.8.8", true), ("10.0.0.0/7", true),
+            ("0.0.0.0/0", true), ("::/0", true), ("192.0.0.0/8", true), ("2a00::/16", true),
+            ("::ffff:8.8.8.0/120", true),
+        ]
+    )
+    func publicAddresses(text: String, isPublic: Bool) throws {
+        #expect(try AddressBlock(parsing: text).isPublic == isPublic)
+    }
+
     private static func error(_ text: String) -> AddressBlock.ParseError? {
         do throws(AddressBlock.ParseError) {
             _ = try AddressBlock(parsing: text)

@@ -8,9 +8,13 @@ import Testing
 
 @Suite("The admin listener", .timeLimit(.minutes(10)))
 struct AdminTests {
-    private func ask(_ address: SocketAddress, _ line: String) async throws -> (head: String, body: String) {
+    private func ask(
+        _ address: SocketAddress,
+        _ line: String,
+        host: String = "localhost"
+    ) async throws -> (head: String, body: String) {
         let client = try await RawClient.connect(to: address)
-        try await client.send(Array("\(line) HTTP/1.1\r\nHost: admin\r\nConnection: close\r\n\r\n".utf8))
+        try await client.send(Array("\(line) HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n".utf8))
         let head = try await client.readHead()
         return (head, String(decoding: await client.readToEnd(), as: UTF8.self))
     }
@@ -50,6 +54,29 @@ struct AdminTests {
         #expect(afterwards?.body != "hybrid_relay_tunnels_open 3\n")
     }
 
+    @Test("answers only under addresses, localhost and configured names, not under a name that points here")
+    func hosts() async throws {
+        let admin = AdminServer(
+            address: try SocketAddress(ipAddress: "127.0.0.1", port: 0),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            hosts: ["node1.example.org"],
+            health: { .ready },
+            metrics: { "" }
+        )
+        let address = try await admin.start()
+        let own = ["localhost", "LocalHost:9100", "192.0.2.1:80", "[2001:db8::1]", "[::1]:9100", "Node1.example.org:1"]
+        for host in own {
+            #expect(try await ask(address, "GET /metrics", host: host).head.hasPrefix("HTTP/1.1 200 "), "\(host)")
+        }
+        let others = [
+            "evil.example", "node1.example.org.evil.example", "localhost.evil.example", "", "127.0.0.1.nip.io:1",
+        ]
+        for host in others {
+            #expect(try await ask(address, "GET /metrics", host: host).head.hasPrefix("HTTP/1.1 421 "), "\(host)")
+        }
+        await admin.shutdown()
+    }
+
     @Test("answers several requests on one connection")
     func keepAlive() async throws {
         let admin = AdminServer(
@@ -60,7 +87,7 @@ struct AdminTests {
         )
         let client = try await RawClient.connect(to: try await admin.start())
         for _ in 0..<3 {
-            try await client.send(Array("HEAD /readyz HTTP/1.1\r\nHost: admin\r\n\r\n".utf8))
+            try await client.send(Array("HEAD /readyz HTTP/1.1\r\nHost: 127.0.0.1:9100\r\n\r\n".utf8))
             #expect(try await client.readHead().hasPrefix("HTTP/1.1 200 "))
         }
         await admin.shutdown()

@@ -27,10 +27,23 @@ final class CertificateFiles {
     ) async throws -> (certificate: String, key: String) {
         let paths = ("\(directory)/\(name).pem", "\(directory)/\(name).key")
         try await Self.openssl(
-            ["req", "-x509", "-days", "\(days)", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+            ["req", "-x509", "-days", "\(days)", "-subj", "/CN=\(name)", "-addext", "subjectAltName=DNS:localhost"]
                 + key + ["-nodes", "-keyout", paths.1, "-out", paths.0]
         )
         return paths
+    }
+
+    /// Creates a certificate for `localhost`, issued by another one, and its key.
+    func issue(_ name: String, by issuer: String) async throws {
+        let path = "\(directory)/\(name)"
+        try await Self.openssl(
+            ["req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=\(name)"]
+                + ["-keyout", path + ".key", "-out", path + ".csr"]
+        )
+        try await Self.openssl(
+            ["x509", "-req", "-in", path + ".csr", "-days", "2", "-CA", "\(directory)/\(issuer).pem"]
+                + ["-CAkey", "\(directory)/\(issuer).key", "-CAcreateserial", "-out", path + ".pem"]
+        )
     }
 
     /// Returns a relay's transport with one of the certificates.

@@ -167,6 +167,9 @@ struct ContactTableTests {
         }
         #expect(table[try Table.contact(99)] == revocation)
         #expect(table[try Table.contact(50)] == nil)
+        for number in 101..<200 { table.insert(revocation, for: try Table.contact(UInt8(number))) }
+        let requested = try [0, 99].map { table[try Table.contact($0)] }
+        #expect(requested == [revocation, revocation], "others do not displace those that clients have requested")
         var none = RevocationTable(capacity: 0)
         none.insert(revocation, for: try Table.contact(1))
         #expect(none.count == 0)

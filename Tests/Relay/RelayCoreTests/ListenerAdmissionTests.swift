@@ -100,15 +100,29 @@ struct ListenerAdmissionTests {
         #expect(try admitted(at: now + .seconds(60)) == 4)
     }
 
+    @Test("refuses the pages of other websites by default")
+    func pages() throws {
+        #expect(RelayConfiguration(listen: [], transport: .plaintext).checksOrigin)
+        let page = UpgradeRequestTests.head(adding: ["Origin: https://evil.example"])
+        #expect(try request(page, admission()).refusal == .forbiddenOrigin)
+        #expect(
+            try request(phone.listenRequest(adding: ["Origin: https://evil.example"]), admission()).refusal
+                == .forbiddenOrigin
+        )
+        #expect(
+            try request(UpgradeRequestTests.head(adding: ["Origin: wss://cable.example"]), admission()).refusal == nil
+        )
+    }
+
     @Test("counts a failed proof like a wrong token")
     func failedProofs() throws {
         let admission = admission { $0.newPerMinuteAndSource = 0 }
         var count = 0
-        while count < 100, let end = try? request(phone.listenRequest(), admission) {
+        while count < 1000, let end = try? request(phone.listenRequest(), admission) {
             admission.recordFailedProof(of: end.connection, now: now)
             admission.removeConnection(end.connection)
             count += 1
         }
-        #expect(count == 20)
+        #expect(count == 130, "failures use up half of 240 connections, at twelve each")
     }
 }

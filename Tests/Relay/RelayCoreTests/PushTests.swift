@@ -141,7 +141,7 @@ struct PushTests {
         "The push server's refusals",
         arguments: [
             (PushResponse.status(404), 410), (.status(410), 410), (.status(400), 404), (.status(302), 404),
-            (.status(413), 404), (.status(429), 503), (.status(500), 503), (.failed, 503), (.notPermitted, 404),
+            (.status(413), 404), (.status(429), 502), (.status(500), 502), (.failed, 502), (.notPermitted, 404),
         ]
     )
     func refusals(response: PushResponse, status: Int) async throws {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import HybridRelayCore
 import IntegrationTestSupport
 import NIOCore
 import NIOSSL
 import TestSupport
 import Testing
+
+@testable import HybridRelayCore
 
 @Suite("A relay over TLS", .timeLimit(.minutes(10)))
 struct RelayTLSTests {
@@ -126,10 +127,48 @@ struct RelayTLSTests {
         try TestFile.write(TestFile.text(long) + TestFile.text(files.directory + "/own.pem"), to: chain)
         let expected = Int(Date.now.timeIntervalSince1970) + 2 * 86_400
         for file in [chain, files.directory + "/own.pem"] {
-            let expiry = try #require(RelayCertificate.expiry(certificateFile: file))
+            let expiry = try #require(RelayCertificate.chain(certificateFile: file)?.expiry)
             #expect(abs(expiry - expected) < 3_600)
         }
-        #expect(RelayCertificate.expiry(certificateFile: files.directory + "/own.key") == nil)
-        #expect(RelayCertificate.expiry(certificateFile: "/nonexistent") == nil)
+        #expect(RelayCertificate.chain(certificateFile: files.directory + "/own.key") == nil)
+        #expect(RelayCertificate.chain(certificateFile: "/nonexistent") == nil)
+    }
+
+    @Test("names what clients may refuse in a chain that replaces another one")
+    func problems() async throws {
+        let files = try await CertificateFiles()
+        let folder = files.directory
+        func text(_ name: String) -> String { TestFile.text("\(folder)/\(name).pem") }
+        func chain(_ text: String) throws -> CertificateChain {
+            try TestFile.write(text, to: folder + "/read.pem")
+            return try #require(RelayCertificate.chain(certificateFile: folder + "/read.pem"))
+        }
+        try await files.issue("leaf", by: "own")
+        let now = Int(Date.now.timeIntervalSince1970)
+        let complete = try chain(text("leaf") + text("own"))
+        let leaf = try chain(text("leaf"))
+        #expect(complete.problem(replacing: nil, now: now) == nil)
+        #expect(leaf.problem(replacing: nil, now: now) == nil, "a private authority may have issued it")
+        #expect(leaf.problem(replacing: complete, now: now) == "the issuers' certificates are missing")
+        #expect(try chain(text("own")).problem(replacing: complete, now: now) == nil, "its own issuer")
+        let foreign = try chain(text("leaf") + text("other"))
+        #expect(foreign.problem(replacing: nil, now: now)?.contains("issuer is not the next one") == true)
+        #expect(complete.problem(replacing: leaf, now: now + 3 * 86_400) == "a certificate has expired")
+        #expect(complete.problem(replacing: leaf, now: now - 3 * 86_400) == "a certificate is not valid yet")
+    }
+
+    @Test("reads certificates and keys with byte order marks", arguments: [0, 1, 2])
+    func byteOrderMarks(place: Int) async throws {
+        let files = try await CertificateFiles()
+        let folder = files.directory
+        try await files.issue("leaf", by: "own")
+        func read(_ name: String) -> [UInt8] { Array(TestFile.text("\(folder)/\(name)").utf8) }
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        let parts = [read("leaf.pem"), read("own.pem"), read("leaf.key")]
+        let marked = parts.enumerated().map { $0 == place ? mark + $1 : $1 }
+        #expect(throws: Never.self) {
+            try RelayCertificate.context(certificate: marked[0] + marked[1], key: marked[2])
+        }
+        #expect(CertificateChain(parsing: marked[0] + marked[1])?.count == 2)
     }
 }

@@ -214,6 +214,9 @@ struct SourceLimitAdmissionTests {
         }
         #expect(more.count == 8, "ten in a minute")
         #expect(admission.admitSeal(of: try connect(admission, from: try address(8)).get(), now: now))
+
+        #expect((0..<40).count { _ in admission.admitRevocation(of: phone, now: now) } == 30, "thirty in a minute")
+        #expect(admission.admitRevocation(of: try connect(admission, from: try address(8)).get(), now: now))
     }
 
     @Test("new limits apply from the next connection on")

@@ -107,13 +107,14 @@ struct SourceLimitTests {
         }
     }
 
-    @Test("failed requests use up the rate of their source")
+    @Test("failed requests use up half of the rate of their source")
     func failures() async throws {
         // So low that the next connection is permitted only after 15 seconds, even if the test is slow.
         try await run(.testing { $0.connectionsPerMinuteAndSource = 4 }) { relay in
             let (end, head) = try await relay.client(routing: "000100", tunnel: tunnel(1))
             #expect(head.hasPrefix("HTTP/1.1 404 "))
             _ = await end.readToEnd()
+            for number in 2...3 { try await relay.phone(tunnel: tunnel(number)).end.hangUp() }
             #expect(await (try relay.connection()).readToEnd() == [])
         }
     }

@@ -111,7 +111,7 @@ struct UpgradeRequestTests {
         (.notOurPath, head(["GET": "GET /Cable/new/\(tunnel) HTTP/1.1"])),
         (.notOurPath, head(["GET": "GET /metrics HTTP/1.1"])),
         (.notOurPath, head(["GET": "POST /metrics HTTP/1.1"])),
-        (.notOurPath, head(["GET": "GET http://cable.example/cable/new/\(tunnel) HTTP/1.1"])),
+        (.notOurPath, head(["GET": "GET ftp://cable.example/cable/new/\(tunnel) HTTP/1.1"])),
         (.malformedID, head(["GET": "GET /cable/contact/ab=c HTTP/1.1"])),
         (.malformedID, head(["GET": "GET /cable/listen/ HTTP/1.1"])),
         (.notOurPath, head(["GET": "GET /cable/listen/AbC_/ HTTP/1.1"])),
@@ -194,7 +194,7 @@ struct UpgradeRequestTests {
             .controlCharacter: 400, .malformedField: 400, .malformedRequestLine: 400, .unsupportedHTTPVersion: 400,
             .bodyNotAllowed: 400, .forbiddenOrigin: 403, .tokenMissing: 401, .tokenWrong: 401, .tooManyRequests: 429,
             .draining: 503, .foreignContact: 404, .contactUnreachable: 404, .tooManyWakeUps: 429,
-            .malformedPayload: 400, .missingListenProtocol: 400, .tooManyListeners: 503,
+            .malformedPayload: 400, .missingListenProtocol: 400, .tooManyListeners: 503, .pushUnavailable: 502,
             .contactGone(try ContactTableUnderTest.revocation()): 410,
         ]
         #expect(Set(UpgradeRefusal.statuses) == Set(expected.values))
@@ -221,6 +221,44 @@ struct UpgradeRequestTests {
         #expect(UpgradeRefusal.draining.response.contains("\r\nRetry-After: 5\r\n"))
         #expect(UpgradeRefusal.tooManyWakeUps.response.contains("\r\nRetry-After: 10\r\n"))
         #expect(UpgradeRefusal.contactNotOffered.response.hasSuffix("\r\nlinked phones are not offered here\n"))
+    }
+
+    @Test(
+        "may have a target in absolute form, whose host replaces Host",
+        arguments: [
+            ("https://cable.example", OriginCheck.sameHost), ("HTTP://cable.example:8080", .sameHost),
+            ("wss://Cable.example", .sameHost), ("ws://other.example", .otherHost),
+            ("https://user@cable.example", .otherHost),
+        ]
+    )
+    func absoluteForm(prefix: String, origin: OriginCheck) throws {
+        let request = try UpgradeRequest(
+            parsing: Self.head(
+                ["GET": "GET \(prefix)/cable/new/\(Self.tunnel) HTTP/1.1", "Host": "Host: x.example"],
+                adding: ["Origin: https://cable.example"]
+            )
+        )
+        #expect(request.path == .new(try #require(TunnelID(hex: Self.tunnel))))
+        #expect(request.origin == origin)
+        for target in [
+            "\(prefix)/", prefix, "\(prefix)/x/cable/new/\(Self.tunnel)", "ftp://x/cable/new/\(Self.tunnel)",
+        ] {
+            #expect(Self.refusal(Self.head(["GET": "GET \(target) HTTP/1.1"])) == .notOurPath, "\(target)")
+        }
+    }
+
+    @Test("may follow one empty line")
+    func emptyLine() throws {
+        let head = Array("\r\n".utf8) + Self.head()
+        #expect(Self.refusal(head) == nil)
+        var reader = RequestHeadReader(maximumLength: 8192)
+        for count in 1..<head.count {
+            let early = try reader.length(of: head.span.extracting(first: count).bytes)
+            #expect(early == nil)
+        }
+        let length = try reader.length(of: head.span.bytes)
+        #expect(length == head.count)
+        #expect(Self.refusal(Array("\r\n\r\n".utf8) + Self.head()) == .malformedRequestLine)
     }
 
     @Test("is refused wherever it is truncated")

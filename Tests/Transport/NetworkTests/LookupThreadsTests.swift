@@ -52,8 +52,8 @@ struct LookupThreadsTests {
     func parties() async throws {
         let (threads, silent) = (LookupThreads(threads: 4, waiting: 100), Silent())
         let started = (0..<30).map { _ in start(silent, on: threads, LookupShare(party: 1)) }
-        try await silent.waitForBegun(LookupThreads.maximumPerParty)
-        #expect(threads.waitingCount == LookupThreads.maximumWaitingPerParty)
+        try await silent.waitForBegun(LookupQueue<Void>.maximumPerParty)
+        #expect(threads.waitingCount == LookupQueue<Void>.maximumWaitingPerParty)
         #expect(try await threads.run(on: loop, LookupShare(party: 2), isWanted: { true }) { 7 }.get() == 7)
         await #expect(throws: LookupThreads.Busy.self) { try await started[29].get() }
         silent.isOver.withLock { $0 = true }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridPrimitives
 internal import NIOCore
 internal import NIOHTTP1
 
@@ -41,7 +42,7 @@ final class AdminHandler: ChannelInboundHandler {
     }
 
     private func respond(to request: HTTPRequestHead, _ context: ChannelHandlerContext) {
-        let response = responder.response(to: request.method, request.uri)
+        let response = responder.response(to: request.method, request.uri, host: request.headers["host"])
         let body = ByteBuffer(string: response.body)
         var headers = HTTPHeaders([
             ("Content-Type", response.type), ("Content-Length", "\(body.readableBytes)"), ("Cache-Control", "no-store"),
@@ -72,11 +73,19 @@ struct AdminResponder: Sendable {
         var body: String
     }
 
+    /// Names under which the server may be requested, besides `localhost`.
+    let hosts: Set<String>
     let health: @Sendable () -> RelayHealth
     let metrics: @Sendable () -> String
 
     /// Returns the response to a request; a query in the target is ignored.
-    func response(to method: HTTPMethod, _ target: String) -> Response {
+    func response(to method: HTTPMethod, _ target: String, host: [String]) -> Response {
+        guard host.allSatisfy(isOwn) else {
+            return Response(
+                status: .misdirectedRequest,
+                body: "this host name is not configured; use an address, or see --admin-host\n"
+            )
+        }
         let path = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).first ?? ""
         guard ["/metrics", "/healthz", "/readyz"].contains(path) else {
             return Response(status: .notFound, body: "not found: there are /metrics, /healthz and /readyz\n")
@@ -87,6 +96,16 @@ struct AdminResponder: Sendable {
         if path == "/metrics" {
             return Response(status: .ok, type: "text/plain; version=0.0.4; charset=utf-8", body: metrics())
         }
+        return state(path)
+    }
+
+    /// Returns true for an address, `localhost` or a configured name, with or without a port.
+    private func isOwn(_ host: String) -> Bool {
+        guard let name = HostPort(host)?.host.lowercased() else { return false }
+        return name == "localhost" || IPAddress(name) != nil || hosts.contains(name)
+    }
+
+    private func state(_ path: Substring) -> Response {
         let health = health()
         let status: HTTPResponseStatus =
             switch health {

@@ -12,6 +12,9 @@ public import NIOPosix
 /// address, ID, host or token. `/readyz` answers 200 while the relay accepts new tunnels, 404 while it drains, and 503
 /// otherwise. On 404, a load balancer sends new tunnels to another relay, but still sends clients to the phones that
 /// wait at this one. `/healthz` answers 200 unless the relay is broken.
+///
+/// A website could let its own name point at this server, and then read the responses in the browsers of visitors (DNS
+/// rebinding). So requests for a name that is neither `localhost` nor configured are answered 421.
 public final class AdminServer: Sendable {
     /// Maximum number of open connections.
     private static let maximumConnections = 64
@@ -27,12 +30,14 @@ public final class AdminServer: Sendable {
     /// - Parameters:
     ///   - address: The address to listen on.
     ///   - logger: Logs failures of the server.
+    ///   - hosts: Host names in lower case under which the server may be requested, besides `localhost`.
     ///   - group: The event loops for connections.
     ///   - health: Returns the state of the relay; called for each request.
     ///   - metrics: Returns the text of `/metrics`; called for each request.
     public init(
         address: SocketAddress,
         logger: Logger,
+        hosts: [String] = [],
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
         health: @escaping @Sendable () -> RelayHealth,
         metrics: @escaping @Sendable () -> String
@@ -40,7 +45,7 @@ public final class AdminServer: Sendable {
         self.address = address
         self.logger = logger
         self.group = group
-        responder = AdminResponder(health: health, metrics: metrics)
+        responder = AdminResponder(hosts: Set(hosts), health: health, metrics: metrics)
     }
 
     /// Starts listening and returns the address, with the actual port if 0 was given.

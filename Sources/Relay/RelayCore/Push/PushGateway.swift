@@ -9,59 +9,21 @@ internal import NIOCore
 
 /// The relay's way to phones that have a push subscription: encrypted contact IDs, and messages for push servers.
 ///
-/// Event loops only hand over messages. Encryption and requests run in tasks, of which there are at most
-/// `maximumPending` in total and `maximumPendingPerHost` for one push server. Further messages are refused at once,
-/// so nothing waits in a queue.
-///
-/// Anybody can request a proof for any URL, or own a push server that is slow. So proofs take at most a quarter of all
-/// places, and of each push server's places and rate. The messages of one party take at most a sixteenth of all places,
-/// and of the rate that one push server has.
+/// Event loops only hand over messages. Encryption and requests run in tasks, whose number ``PushPlaces`` limits.
+/// Further messages are refused at once, so nothing waits in a queue.
 public final class PushGateway: Sendable {
-    /// Maximum number of messages on their way.
-    static let maximumPending = 256
-    /// Maximum number of messages on their way to one push server.
-    static let maximumPendingPerHost = 32
-    /// The part of all places, and of each push server's places and rate, that proofs may take: a quarter.
-    static let proofShare = 4
-    /// The part of all places, and of a push server's rate, that one party may take: a sixteenth.
-    static let partyShare = 16
-    /// Maximum number of parties whose messages are counted.
-    static let maximumParties = 4096
-    /// Maximum number of push servers whose limits and tokens are remembered.
-    static let maximumHosts = 4096
+    /// Maximum number of push servers whose tokens are remembered.
+    private static let maximumTokens = 4096
     /// Lifetime of a contact ID in seconds.
     static let contactLifetime: UInt64 = 400 * 86_400
     /// Time for which a token for a push server is used, in seconds; half of its lifetime (RFC 8292 §2).
     static let tokenUse: UInt64 = 12 * 3600
 
-    /// The state of a push server.
-    fileprivate struct Host {
-        var bucket = RateBucket()
-        var proofs = RateBucket()
-        var pending = 0
-        var pendingProofs = 0
-        /// The value of `Authorization`, and the time in seconds since 1970 when it was made.
-        var token: (value: String, made: UInt64)?
-    }
-
-    /// The messages of a party.
-    fileprivate struct Party {
-        var bucket = RateBucket()
-        var pending = 0
-    }
-
-    /// A message that asks for a place.
-    fileprivate struct Request {
-        let origin: String
-        let party: Int?
-        let isProof: Bool
-    }
-
     fileprivate struct State {
         var limits: RelayLimits
-        var parties: [Int: Party] = [:]
-        var pendingProofs = 0
-        var hosts: [String: Host] = [:]
+        var places = PushPlaces()
+        /// The values of `Authorization` by push server, and the times in seconds since 1970 when they were made.
+        var tokens: [String: (value: String, made: UInt64)] = [:]
         /// The messages on their way, with their tasks once these have started.
         var pending: [UInt64: Task<Void, Never>?] = [:]
         var lastID: UInt64 = 0
@@ -143,7 +105,7 @@ public final class PushGateway: Sendable {
         completion: @escaping @Sendable (PushOutcome) -> Void
     ) {
         guard let origin = transport.origin(of: subscription.endpoint) else { return report(.notPermitted, completion) }
-        let place = Request(origin: origin, party: party, isProof: message.isProof)
+        let place = PushPlaces.Request(origin: origin, party: party, isProof: message.isProof)
         let admitted = state.withLock { $0.admit(place, now: now) }
         switch admitted {
         case .failure(let refusal): report(refusal.outcome, completion)
@@ -201,13 +163,15 @@ public final class PushGateway: Sendable {
     /// Returns the value of `Authorization`, which is made again after ``tokenUse``.
     private func token(for origin: String) -> String {
         let now = clock.now()
-        if let token = state.withLock({ $0.hosts[origin]?.token }), token.made <= now, now - token.made < Self.tokenUse
-        {
+        if let token = state.withLock({ $0.tokens[origin] }), token.made <= now, now - token.made < Self.tokenUse {
             return token.value
         }
         let expiry = Int(clamping: now + 2 * Self.tokenUse - 600)
         let value = keys.vapid.authorization(origin: origin, subject: subject, expiry: expiry)
-        state.withLock { $0.hosts[origin]?.token = (value, now) }
+        state.withLock { state in
+            if state.tokens.count >= Self.maximumTokens { state.tokens = [:] }
+            state.tokens[origin] = (value, now)
+        }
         return value
     }
 }
@@ -225,81 +189,21 @@ extension PushGateway.State {
         let outcome: PushOutcome
     }
 
-    /// Returns a part of the rate of a push server's messages.
-    private static func rate(_ limits: RelayLimits, dividedBy divisor: Int = 1) -> EventRate {
-        let all = limits.pushesPerMinuteAndHost
-        let part = all > 0 ? max(1, all / divisor) : 0
-        return EventRate(perMinute: part, burst: max(1, part / 6))
-    }
-
     /// Counts a message and returns its number, or returns the reason for refusing it.
-    mutating func admit(_ request: PushGateway.Request, now: NIODeadline) -> Result<UInt64, Refusal> {
+    mutating func admit(_ request: PushPlaces.Request, now: NIODeadline) -> Result<UInt64, Refusal> {
         guard !isDraining else { return .failure(Refusal(outcome: .canceled)) }
-        forgetIdle(now: now)
-        let (origin, isProof) = (request.origin, request.isProof)
-        let (rate, proofRate) = (Self.rate(limits), Self.rate(limits, dividedBy: PushGateway.proofShare))
-        var host = hosts[origin] ?? .init()
-        guard pending.count < PushGateway.maximumPending, host.pending < PushGateway.maximumPendingPerHost,
-            hosts.count < PushGateway.maximumHosts || hosts[origin] != nil, host.bucket.hasRoom(for: rate, now: now),
-            !isProof || hasRoomForProof(at: host, proofRate, now: now), takePlace(of: request.party, now: now)
-        else { return .failure(Refusal(outcome: .limited)) }
-        host.bucket.take(1, of: rate, now: now)
-        host.pending += 1
-        if isProof {
-            host.proofs.take(1, of: proofRate, now: now)
-            host.pendingProofs += 1
-            pendingProofs += 1
+        guard places.admit(request, perMinuteAndHost: limits.pushesPerMinuteAndHost, now: now) else {
+            return .failure(Refusal(outcome: .limited))
         }
-        hosts[origin] = host
         lastID += 1
         pending[lastID] = .some(nil)
         return .success(lastID)
     }
 
-    private func hasRoomForProof(at host: PushGateway.Host, _ rate: EventRate, now: NIODeadline) -> Bool {
-        pendingProofs < PushGateway.maximumPending / PushGateway.proofShare
-            && host.pendingProofs < PushGateway.maximumPendingPerHost / PushGateway.proofShare
-            && host.proofs.hasRoom(for: rate, now: now)
-    }
-
-    /// Counts a message of a party; false if the party has reached its limits.
-    ///
-    /// If there are too many parties, another one is not counted: then they are many, and a limit for each stops none.
-    private mutating func takePlace(of number: Int?, now: NIODeadline) -> Bool {
-        guard let number, parties[number] != nil || parties.count < PushGateway.maximumParties else { return true }
-        let rate = Self.rate(limits, dividedBy: PushGateway.partyShare)
-        var party = parties[number] ?? .init()
-        guard party.pending < PushGateway.maximumPending / PushGateway.partyShare,
-            party.bucket.hasRoom(for: rate, now: now)
-        else { return false }
-        party.bucket.take(1, of: rate, now: now)
-        party.pending += 1
-        parties[number] = party
-        return true
-    }
-
-    /// Forgets push servers and parties that are like new ones, once there are many.
-    private mutating func forgetIdle(now: NIODeadline) {
-        if hosts.count >= PushGateway.maximumHosts {
-            hosts = hosts.filter { $0.value.pending > 0 || max($0.value.bucket.fullAt, $0.value.proofs.fullAt) > now }
-        }
-        if parties.count >= PushGateway.maximumParties {
-            parties = parties.filter { $0.value.pending > 0 || $0.value.bucket.fullAt > now }
-        }
-    }
-
     /// Removes a message that has been answered, and returns the number of those that remain.
-    mutating func remove(_ id: UInt64, _ request: PushGateway.Request) -> Int {
+    mutating func remove(_ id: UInt64, _ request: PushPlaces.Request) -> Int {
         pending.removeValue(forKey: id)
-        hosts[request.origin]?.pending -= 1
-        if request.isProof {
-            hosts[request.origin]?.pendingProofs -= 1
-            pendingProofs -= 1
-        }
-        // A party that was not counted may be by now.
-        if let number = request.party, let count = parties[number]?.pending {
-            parties[number]?.pending = max(0, count - 1)
-        }
+        places.remove(request)
         return pending.count
     }
 }

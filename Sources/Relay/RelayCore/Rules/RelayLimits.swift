@@ -103,7 +103,7 @@ public struct RelayLimits: Sendable, Equatable {
     public var wakeUpBurst = 3
     /// Maximum number of messages for one push server in a minute, a sixth of them at once; 0 means no limit.
     ///
-    /// A client whose wake-up is one too many is refused with status 503.
+    /// A client whose wake-up is one too many is refused with status 502.
     public var pushesPerMinuteAndHost = 600
     /// Maximum time in which a phone returns the nonce that it receives through a push server.
     public var pushProof: TimeAmount = .seconds(30)
@@ -113,8 +113,10 @@ public struct RelayLimits: Sendable, Equatable {
     public var pendingSealsPerSource = 2
     /// Maximum number of contact IDs that a phone may request on one connection.
     public var pushContactsPerListener = 4
-    /// Maximum number of revoked contact IDs that are remembered.
+    /// Maximum number of revoked contact IDs that are remembered, half of them without a client's request.
     public var revocations = 100_000
+    /// Maximum number of contact IDs that phones of one source may revoke in a minute; further ones end with code 1013.
+    public var revocationsPerMinuteAndSource = 30
     /// Interval between checks of all deadlines, and therefore the maximum delay in noticing one.
     public var sweepInterval: TimeAmount = .seconds(1)
 

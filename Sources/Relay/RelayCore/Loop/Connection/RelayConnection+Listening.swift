@@ -66,6 +66,9 @@ extension RelayConnection {
         guard let host = loop.context.contactHost,
             key.verifies(signature, of: .gone(host: host, key.contactID))
         else { return closeTunnel(.policyViolation) }
+        guard let admitted, loop.context.admission.admitRevocation(of: admitted, now: loop.now) else {
+            return closeTunnel(.tryAgainLater)
+        }
         loop.carryOut(loop.context.registry.revoke(digest, with: Revocation(key: key, signature: signature)))
         closeTunnel(.normal)
     }

@@ -139,6 +139,7 @@ extension TunnelRegistry.State {
 /// Metrics of phones that listen and of wake-ups, none of which identifies a phone.
 struct ContactMetrics: Sendable {
     let replaced = Counter(label: "hybrid_relay_listeners_replaced_total")
+    let revocations = Gauge(label: "hybrid_relay_revocations")
     private let listeners = Gauge(label: "hybrid_relay_listeners")
     private let held = Gauge(label: "hybrid_relay_contacts_held")
     private let wakeUps = Dictionary(
@@ -147,7 +148,10 @@ struct ContactMetrics: Sendable {
         }
     )
 
-    init() { record(listeners: 0, held: 0) }
+    init() {
+        record(listeners: 0, held: 0)
+        revocations.record(0)
+    }
 
     /// Records the current numbers.
     func record(listeners: Int, held: Int) {

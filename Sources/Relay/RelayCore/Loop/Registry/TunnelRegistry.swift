@@ -156,15 +156,16 @@ final class TunnelRegistry: Sendable {
 
     /// Records which tunnels carried data since the last sweep, and ends those whose deadline has passed.
     func sweep(active: [TunnelIdentity], now: NIODeadline) -> [TunnelTable<TunnelMember>.CloseInstruction] {
-        let (closeInstructions, outcomes, counts) = state.withLock { state in
+        let (closeInstructions, outcomes, counts, revocations) = state.withLock { state in
             for key in active { state.table.recordData(key, now: now) }
             var closeInstructions = state.table.sweep(now: now)
             for key in state.contacts.sweep(now: now) { closeInstructions += state.table.end(key, .unreachable) }
-            return (closeInstructions, state.settleWaits(), state.counts)
+            return (closeInstructions, state.settleWaits(), state.counts, state.contacts.revocationCount)
         }
         for outcome in outcomes { contactMetrics.record(outcome) }
         metrics.record(open: counts.open, waiting: counts.waiting, buffered: budget.bytes)
         contactMetrics.record(listeners: counts.listeners, held: counts.held)
+        contactMetrics.revocations.record(revocations)
         return closeInstructions
     }
 

@@ -51,9 +51,9 @@ public enum RelayCertificate {
         try context(certificate: certificate, key: key, names: ("the certificate", "the key"))
     }
 
-    /// Returns the earliest expiry in the file of a PEM chain, in seconds since 1970; `nil` if it cannot be read.
-    public static func expiry(certificateFile: String) -> Int? {
-        (try? read(certificateFile)).flatMap(TLSServerContext.expiry(ofCertificate:))
+    /// Returns the chain in a PEM file; `nil` if it cannot be read.
+    public static func chain(certificateFile: String) -> CertificateChain? {
+        (try? read(certificateFile)).flatMap { CertificateChain(parsing: $0) }
     }
 
     private static func context(

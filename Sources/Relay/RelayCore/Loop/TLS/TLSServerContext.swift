@@ -26,15 +26,4 @@ public final class TLSServerContext: Sendable {
         settings.acceptEarlyData()
         settings.selectHTTP()
     }
-
-    /// Returns the earliest expiry in a PEM chain, in seconds since 1970; `nil` if there is no certificate.
-    static func expiry(ofCertificate certificate: [UInt8]) -> Int? {
-        var earliest: Int?
-        // Whatever follows the certificates does not matter here.
-        _ = PEM.certificates(in: certificate) { certificate in
-            if let end = certificate.notAfter { earliest = min(earliest ?? .max, end) }
-            return true
-        }
-        return earliest
-    }
 }

@@ -39,13 +39,15 @@ public struct AddressBlock: Hashable, Sendable, CustomStringConvertible {
     /// The first address; `nil` for unix sockets.
     private let network: IPNumber?
     private let prefix: Int
+    /// True if the block has addresses of the public internet.
+    public let isPublic: Bool
     /// The block in a form that can be parsed, always with its prefix length.
     public let description: String
 
     /// Parses a block; an address without a slash is a block of one address.
     public init(parsing text: String) throws(ParseError) {
         guard text != "unix" else {
-            (network, prefix, description) = (nil, 0, text)
+            (network, prefix, isPublic, description) = (nil, 0, false, text)
             return
         }
         let parts = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
@@ -65,6 +67,8 @@ public struct AddressBlock: Hashable, Sendable, CustomStringConvertible {
             throw .bitsAfterPrefix(text, block: "\(network)/\(prefix)", address: "\(address)")
         }
         (self.network, self.prefix, description) = (network.number, prefix, "\(network)/\(prefix)")
+        // Special networks begin or end within a shorter block, except for those with less than a byte of prefix.
+        isPublic = prefix < (network.isIPv6 ? 7 : 8) || network.isGlobal || network.last(bits: prefix).isGlobal
     }
 
     /// Returns true if the block contains the address of a socket.
@@ -75,6 +79,14 @@ public struct AddressBlock: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension IPAddress {
+    /// Returns the last address of the block with this prefix.
+    fileprivate func last(bits count: Int) -> IPAddress {
+        let last = bytes.enumerated().map { index, byte in
+            byte | UInt8(truncatingIfNeeded: 0xFF >> max(0, min(8, count - index * 8)))
+        }
+        return IPAddress(bytes: last) ?? self
+    }
+
     /// The address as a number; the caller has unmapped it.
     fileprivate var number: IPNumber {
         func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }

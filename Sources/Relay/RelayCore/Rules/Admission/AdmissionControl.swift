@@ -62,6 +62,8 @@ final class AdmissionControl: Sendable {
         var held: SourceTable
         /// Phones that request a contact ID for a push subscription, by source.
         var seals: SourceTable
+        /// Phones that revoke a contact ID, by source.
+        var revocations: SourceTable
         var connections = 0
         var phones = 0
         var listeners = 0
@@ -82,9 +84,13 @@ final class AdmissionControl: Sendable {
         }
 
         /// Checks that another phone may begin to listen.
-        func checkListener(now: NIODeadline) throws(UpgradeRefusal) {
+        ///
+        /// While more than half of the rate is in use, only those of sources that open few tunnels may.
+        func checkListener(from source: SourcePrefix?, now: NIODeadline) throws(UpgradeRefusal) {
             guard listeners < maximumListeners else { throw .full }
             guard listenerArrivals.hasRoom(for: listenerRate, now: now) else { throw .tooManyListeners }
+            guard let source, listenerArrivals.isBelowHalf(of: listenerRate, now: now) else { return }
+            guard !sources.opensMany(source, now: now) else { throw .tooManyListeners }
         }
 
         /// Counts a tunnel of a source, and a client that waits for a response to its contact.
@@ -116,7 +122,7 @@ final class AdmissionControl: Sendable {
     init(
         limits: RelayLimits,
         tokens: TunnelTokens? = nil,
-        checksOrigin: Bool = false,
+        checksOrigin: Bool = true,
         offersContacts: Bool = false,
         countsSources: Bool = true,
         logger: Logger
@@ -130,6 +136,7 @@ final class AdmissionControl: Sendable {
                 sources: SourceTable(limits: limits.sources),
                 held: SourceTable(limits: limits.held),
                 seals: SourceTable(limits: limits.seals),
+                revocations: SourceTable(limits: limits.ownRevocations),
                 maximum: limits.connections,
                 maximumListeners: limits.listeners,
                 listenerRate: limits.listenerRate,
@@ -239,7 +246,7 @@ final class AdmissionControl: Sendable {
         let source = connection.source
         try state.withLock { state throws(UpgradeRefusal) in
             guard state.phones < state.maximum - SourceLimits.clientShare(of: state.maximum) else { throw .full }
-            if isListener { try state.checkListener(now: now) }
+            if isListener { try state.checkListener(from: source, now: now) }
             if let source { try state.admitTunnel(from: source, isListener, isContact, now: now) }
             state.phones += 1
             if isListener { state.addListener(now: now) }
@@ -267,6 +274,16 @@ final class AdmissionControl: Sendable {
     func endSeal(of connection: AdmittedConnection) {
         guard let source = connection.source else { return }
         state.withLock { $0.seals.removeConnection(from: source, isPhone: false) }
+    }
+
+    /// Counts the revocation of a contact ID; false if its source has revoked too many recently.
+    func admitRevocation(of connection: AdmittedConnection, now: NIODeadline) -> Bool {
+        guard let source = connection.source else { return true }
+        return state.withLock { state in
+            guard state.revocations.hasAdded(source, now: now) else { return false }
+            state.revocations.removeConnection(from: source, isPhone: false)
+            return true
+        }
     }
 
     /// Counts and logs a request that was refused, and charges its source.
@@ -306,6 +323,7 @@ final class AdmissionControl: Sendable {
             state.sources.limits = limits.sources
             state.held.limits = limits.held
             state.seals.limits = limits.seals
+            state.revocations.limits = limits.ownRevocations
         }
     }
 
@@ -313,39 +331,12 @@ final class AdmissionControl: Sendable {
     func sweep(now: NIODeadline) {
         let connections = state.withLock { state in
             state.sources.sweep(now: now)
+            state.held.sweep(now: now)
             state.seals.sweep(now: now)
+            state.revocations.sweep(now: now)
             return state.connections
         }
         metrics.open.record(connections)
-    }
-}
-
-extension RelayLimits {
-    fileprivate var sources: SourceLimits {
-        SourceLimits(
-            open: connectionsPerSource,
-            connectionsPerMinute: connectionsPerMinuteAndSource,
-            newPerMinute: newPerMinuteAndSource,
-            listeners: listenersPerSource,
-            networkFactor: networkFactor
-        )
-    }
-
-    /// The limits on clients that wait for a response to their contact.
-    fileprivate var held: SourceLimits { SourceLimits(open: heldContactsPerSource, factor: networkFactor) }
-
-    /// The limits on requests for contact IDs.
-    fileprivate var seals: SourceLimits {
-        SourceLimits(open: pendingSealsPerSource, perMinute: sealsPerMinuteAndSource, factor: networkFactor)
-    }
-
-    fileprivate var listenerRate: EventRate { EventRate(perMinute: listenersPerMinute, burst: listenersPerMinute / 30) }
-}
-
-extension SourceLimits {
-    /// Creates limits on something that is not a connection.
-    fileprivate init(open: Int, perMinute: Int = 0, factor: Int) {
-        self.init(open: open, connectionsPerMinute: perMinute, newPerMinute: 0, listeners: 0, networkFactor: factor)
     }
 }
 

@@ -37,6 +37,14 @@ struct RateBucket: Hashable, Sendable {
         rate.perMinute <= 0 || max(fullAt, now) + rate.share - now <= rate.capacity
     }
 
+    /// Returns true if more than half of the capacity is in use.
+    func isBelowHalf(of rate: EventRate, now: NIODeadline) -> Bool { hasUsed(moreThan: 4, of: rate, now: now) }
+
+    /// Returns true if more than so many eighths of the capacity are in use.
+    func hasUsed(moreThan eighths: Int, of rate: EventRate, now: NIODeadline) -> Bool {
+        rate.perMinute > 0 && (max(fullAt, now) - now) * 8 > rate.capacity * eighths
+    }
+
     /// Takes events from the bucket, also from an empty one.
     ///
     /// The debt is at most one capacity, so the bucket has room again after at most one minute.

@@ -175,6 +175,12 @@ public struct SourceTable: Sendable {
         return true
     }
 
+    /// Returns true if the source or one of its networks has used up more than an eighth of its rate of tunnels.
+    func opensMany(_ source: SourcePrefix, now: NIODeadline) -> Bool {
+        let rule: (Entry, SourceTier) -> Bool = { !$0.tunnels.hasUsed(moreThan: 1, of: $1.tunnels, now: now) }
+        return !satisfies(source, rule) || !networksSatisfy(source, rule)
+    }
+
     // MARK: Entries
 
     /// Drops entries whose buckets have become full again; called about once a second.

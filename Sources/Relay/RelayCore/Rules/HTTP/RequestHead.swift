@@ -3,7 +3,7 @@
 /// An HTTP/1.1 request head (RFC 9112 §2–5).
 ///
 /// Parsing is strict. Input that two parsers could read differently, such as a bare line feed or a folded line, is
-/// refused.
+/// refused. One empty line before the head is skipped (RFC 9112 §2.2).
 struct RequestHead: Sendable {
     /// Maximum number of header fields; common reverse proxies have the same limit.
     static let maximumFields = 100
@@ -18,19 +18,24 @@ struct RequestHead: Sendable {
     private var fields: [Field] = []
     private var methodRange = 0..<0
     private var targetRange = 0..<0
+    /// The host and port of a target in absolute form, which replace `Host`.
+    private var authorityRange: Range<Int>?
 
     /// The method as received.
     var method: ArraySlice<UInt8> { bytes[methodRange] }
-    /// The request target; starts with a slash in origin form.
+    /// The request target; of one in absolute form, the part after the host.
     var target: ArraySlice<UInt8> { bytes[targetRange] }
+    /// The host and port of a target in absolute form; `nil` for other forms (RFC 9112 §3.2.2).
+    var authority: ArraySlice<UInt8>? { authorityRange.map { bytes[$0] } }
 
     /// Parses a complete head, from the method to the empty line.
     init(parsing head: [UInt8]) throws(UpgradeRefusal) {
         bytes = head
         fields.reserveCapacity(16)
         let head = head.span
-        var end = try Self.lineEnd(head, from: 0)
-        try parseRequestLine(head, 0..<end)
+        let first = head.count >= 2 && head[0] == 0x0D && head[1] == 0x0A ? 2 : 0
+        var end = try Self.lineEnd(head, from: first)
+        try parseRequestLine(head, first..<end)
         var count = 0
         while true {
             let start = end + 2
@@ -110,12 +115,29 @@ struct RequestHead: Sendable {
         while index < line.upperBound, (0x21...0x7E).contains(head[index]) { index += 1 }
         guard index > start, index < line.upperBound, head[index] == blank else { throw .malformedRequestLine }
         targetRange = start..<index
+        if head[start] != UInt8(ascii: "/") { parseAbsoluteTarget(head) }
         let version = head.extracting((index + 1)..<line.upperBound)
         guard version.equals("HTTP/1.1") else {
             let isHTTP = version.count >= 5 && version.extracting(0..<5).equals("HTTP/")
             for position in version.indices where version[position] == blank { throw .malformedRequestLine }
             throw isHTTP ? .unsupportedHTTPVersion : .malformedRequestLine
         }
+    }
+
+    /// Divides a target in absolute form, such as `https://host/path`; other targets stay as they are.
+    private mutating func parseAbsoluteTarget(_ head: Span<UInt8>) {
+        let target = head.extracting(targetRange)
+        let schemes: [StaticString] = ["https://", "http://", "wss://", "ws://"]
+        var length = 0
+        for scheme in schemes where target.count >= scheme.utf8CodeUnitCount {
+            let beginning = target.extracting(0..<scheme.utf8CodeUnitCount)
+            if beginning.equalsIgnoringCase(scheme) { length = beginning.count }
+        }
+        guard length > 0 else { return }
+        let start = targetRange.lowerBound + length
+        var end = start
+        while end < targetRange.upperBound, head[end] != UInt8(ascii: "/"), head[end] != UInt8(ascii: "?") { end += 1 }
+        (authorityRange, targetRange) = (start..<end, end..<targetRange.upperBound)
     }
 
     private mutating func parseField(_ head: Span<UInt8>, _ line: Range<Int>) throws(UpgradeRefusal) {

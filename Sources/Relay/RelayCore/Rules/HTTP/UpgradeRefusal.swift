@@ -49,7 +49,9 @@ public struct UpgradeRefusal: Error, Hashable, Sendable, CustomStringConvertible
     /// The push server refused the message for the phone.
     static let pushRefused = Self("pushRefused", 404, "the push server refused the message")
     /// The push server could not be reached, is overloaded, or its limit is reached.
-    static let pushUnavailable = Self("pushUnavailable", 503, "the push server is busy", fields: "Retry-After: 10")
+    ///
+    /// The status is not 503, because load balancers would then try other relays, each of which sends a message.
+    static let pushUnavailable = Self("pushUnavailable", 502, "the push server is busy", fields: "Retry-After: 10")
     /// The contact ID has been requested too often recently.
     ///
     /// A wake-up becomes available again after its share of a minute.
@@ -150,7 +152,7 @@ public struct UpgradeRefusal: Error, Hashable, Sendable, CustomStringConvertible
     private static let reasonPhrases = [
         400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
         408: "Request Timeout", 410: "Gone", 426: "Upgrade Required", 429: "Too Many Requests",
-        431: "Request Header Fields Too Large", 503: "Service Unavailable",
+        431: "Request Header Fields Too Large", 502: "Bad Gateway", 503: "Service Unavailable",
     ]
 
     /// All statuses, so that a metric can show a zero for each.

@@ -28,7 +28,8 @@ public struct UpgradeRequest: Hashable, Sendable {
     /// tunnel, is checked last.
     public init(parsing head: [UInt8]) throws(UpgradeRefusal) {
         let head = try RequestHead(parsing: head)
-        guard let host = try head.value(of: .host), !host.isEmpty else { throw .missingHost }
+        guard let field = try head.value(of: .host), !field.isEmpty else { throw .missingHost }
+        let host = head.authority ?? field
         let path = Self.path(of: head)
         if case .failure(let refusal) = path, refusal.status == 404 { throw refusal }
         guard head.method.equals("GET") else { throw .methodNotAllowed }

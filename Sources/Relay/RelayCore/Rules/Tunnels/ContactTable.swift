@@ -204,6 +204,8 @@ struct ContactTable<Member: Sendable>: Sendable {
 
     /// Number of phones that listen.
     var listenerCount: Int { listeners.count }
+    /// Number of revoked contact IDs that are remembered.
+    var revocationCount: Int { revocations.count }
     /// Number of wake-ups that have not ended.
     var wakeUpCount: Int { contactOfKey.count }
     /// Number of contact IDs that have an entry, without those that only have a listener.

@@ -35,6 +35,6 @@ public struct CloseCode: RawRepresentable, Hashable, Sendable {
     public static let messageTooBig = CloseCode(known: 1009)
     /// The phone has to connect again, because the relay is shutting down or the connection has reached its lifetime.
     public static let serviceRestart = CloseCode(known: 1012)
-    /// The phone declined the client's request.
+    /// The phone declined the client's request, or too many contact IDs were revoked recently.
     public static let tryAgainLater = CloseCode(known: 1013)
 }
