@@ -92,7 +92,7 @@ struct DemoCommand: AsyncParsableCommand {
         for number in 1...3 {
             narration.title("Sign-in \(number) without a code")
             let options = site.requestOptions(namesPasskey: true)
-            let answer = try await devices.answer(options, of: Self.origin, with: link, links)
+            let answer = try await devices.answer(options, of: Self.origin, with: link, number, links)
             let handle = try site.verifySignIn(answer)
             narration.step("site", "verifies the signature with the registered key; \(handle) is signed in")
         }

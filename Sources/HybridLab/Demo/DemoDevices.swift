@@ -81,10 +81,13 @@ struct DemoDevices: Sendable {
     }
 
     /// Runs one ceremony without a code: the relay wakes the phone, and its user taps on the notification.
+    ///
+    /// The number of the ceremony is that of its request: the phone accepts each only once.
     func answer(
         _ options: [UInt8],
         of origin: String,
         with link: StoredLink,
+        _ number: Int,
         _ links: LabLinks
     ) async throws -> [UInt8] {
         let ceremony = try Ceremony(PublicKeyOptions(json: options), origin: Origin(origin))
@@ -99,7 +102,7 @@ struct DemoDevices: Sendable {
                 group.addTask {
                     try await session.contact(
                         link,
-                        ContactClaims(number: 1, time: WallClock.realtime.now(), requester: .program),
+                        ContactClaims(number: UInt64(number), time: WallClock.realtime.now(), requester: .program),
                         request,
                         for: { _ throws(Never) in request },
                         events: narration.client

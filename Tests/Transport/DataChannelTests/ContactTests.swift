@@ -103,7 +103,7 @@ struct ContactTests {
             (404, TunnelError.contactUnreachable), (410, .contactGone(nil)), (429, .contactLimited),
             (503, .network(.relayBusy)),
             (401, .network(.notAuthorized)), (500, .network(.refused(status: 500))),
-            (502, .network(.refused(status: 502))),
+            (502, .network(.relayBusy)),
         ]
     )
     func statuses(status: Int, expected: TunnelError) async throws {
