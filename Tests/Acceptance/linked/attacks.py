@@ -20,7 +20,15 @@ def _linked(env):
 
 
 def _contact(env, link, payload):
-    return linking.contact(link.contact, HOST, payload, env.address, env.authority)
+    """Contacts the phone as soon as the relay's rate for its contact ID permits."""
+    def attempt():
+        try:
+            return linking.contact(link.contact, HOST, payload, env.address, env.authority)
+        except linking.TunnelFailed as failure:
+            must(failure.status == 429, f"expected a tunnel; found {failure}")
+            return None
+
+    return env.waiting.until("the relay's rate to permit a contact", attempt, 60, pause=1)
 
 
 def _ignored(env, link, phone, payloads, reason):

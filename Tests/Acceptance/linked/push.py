@@ -166,7 +166,7 @@ def push(env):
     content = phone.decrypted(phone.registration.delivered[-1])
     must(content[0] == "wake" and set(content) == {0, 1, 2, 3, 4}, f"expected a wake-up; found {content}")
     payload = cbor.read(content[3])
-    must(payload[3] == "ga" and len(payload[4]) == 16, f"expected link ID, nonce, hint and proof; found {payload}")
+    must(payload[3] == "ga" and len(payload[4]) == 34, f"expected link ID, nonce, hint and proof; found {payload}")
     lengths = {len(body) for body in phone.registration.delivered}
     must(len(lengths) == 1, f"expected push messages of one length; found {lengths}")
     return f"{len(phone.registration.delivered)} push messages of {lengths.pop()} bytes"
@@ -222,7 +222,7 @@ def push_attacks(env):
     phone.until(ENDED)
     registration = phone.registration
     wake_up, questions = registration.delivered[-1], len(env.notifications.questions)
-    # The push server repeats the last wake-up. The tunnel is gone, and the nonce is known.
+    # The push server repeats the last wake-up. The tunnel is gone, and the number is known.
     phone.distributor.deliver(registration.token, wake_up)
     phone.until("it was repeated")
     # A push server knows the address, but not the key.

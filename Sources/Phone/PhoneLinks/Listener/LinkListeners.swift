@@ -278,8 +278,10 @@ package struct LinkListeners: Sendable {
                 }
             }
             group.addTask {
-                await budget.wait { $0.isSpent(at: .now) }
-                try Task.checkCancellation()
+                while !budget.read({ $0.isSpent(at: .now) }) {
+                    await budget.wait { $0.isSpent(at: .now) }
+                    try Task.checkCancellation()
+                }
                 throw WakeUpFlood()
             }
             group.addTask {

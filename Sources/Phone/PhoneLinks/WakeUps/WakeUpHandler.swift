@@ -46,7 +46,7 @@ package enum WakeUpResponse: Hashable, Sendable {
 package actor WakeUpHandler {
     /// An event for the log.
     package enum Event: Hashable, Sendable {
-        /// A wake-up was ignored; the text is the reason. Reported at most once a minute.
+        /// A wake-up was ignored; the text is the reason. Each reason is reported at most once a minute.
         case ignored(label: String?, reason: String)
         /// A wake-up was declined without a question; the text is the reason.
         case refused(label: String, reason: String)
@@ -153,7 +153,7 @@ package actor WakeUpHandler {
     }
 
     private func reportIgnored(_ reason: String, label: String?) {
-        guard let line = lines.line(reason, as: "ignored") else { return }
+        guard let line = lines.line(reason) else { return }
         report(.ignored(label: label, reason: line))
     }
 

@@ -17,21 +17,15 @@ package struct RepeatedLines: Sendable {
     ///
     /// - Parameters:
     ///   - text: The line.
-    ///   - kind: The lines that count as equal; `nil` for those with the same text.
     ///   - now: The time.
-    package mutating func line(
-        _ text: String,
-        as kind: String? = nil,
-        at now: ContinuousClock.Instant = .now
-    ) -> String? {
-        let kind = kind ?? text
-        if let last = lines[kind], now - last.written < Self.span {
-            lines[kind]?.repeated += 1
+    package mutating func line(_ text: String, at now: ContinuousClock.Instant = .now) -> String? {
+        if let last = lines[text], now - last.written < Self.span {
+            lines[text]?.repeated += 1
             return nil
         }
-        let repeated = lines[kind]?.repeated ?? 0
+        let repeated = lines[text]?.repeated ?? 0
         if lines.count >= Self.maximumLines { lines = lines.filter { now - $0.value.written < Self.span } }
-        if lines.count < Self.maximumLines { lines[kind] = (now, 0) }
+        if lines.count < Self.maximumLines { lines[text] = (now, 0) }
         return repeated == 0 ? text : "\(text); \(repeated) more like it since the last such line"
     }
 }
