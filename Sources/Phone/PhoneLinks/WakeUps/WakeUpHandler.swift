@@ -75,7 +75,8 @@ package actor WakeUpHandler {
     private var tunnels: [(id: TunnelID, response: AwaitableState<WakeUpResponse?>)] = []
     /// The times of the wake-ups of the last minute, in seconds since 1970, by link.
     private(set) var times: [LinkID: [UInt64]] = [:]
-    private var lines = RepeatedLines()
+    /// The lines about ignored wake-ups, by label.
+    private var lines: [String: RepeatedLines] = [:]
     /// True while the user is asked, or a ceremony is in progress.
     private var isBusy = false
 
@@ -153,7 +154,7 @@ package actor WakeUpHandler {
     }
 
     private func reportIgnored(_ reason: String, label: String?) {
-        guard let line = lines.line(reason) else { return }
+        guard let line = lines[label ?? "", default: RepeatedLines()].line(reason) else { return }
         report(.ignored(label: label, reason: line))
     }
 
