@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-private import Glibc
-internal import HybridThreads
+internal import CHybridSystemd
 
 /// The lock of the user's session, as the desktop reports it to logind (`LockedHint`).
 package enum SessionLock {
@@ -9,50 +8,32 @@ package enum SessionLock {
     static let session = "org.freedesktop.login1.Session"
     /// The session of the calling process; for a service of the user, the session with the user's display.
     static let path = "\(Logind.path)/session/auto"
-    /// Time for the bus and for logind to answer.
-    private static let timeout = Duration.seconds(2)
+    /// Time for each answer in microseconds.
+    private static let timeout: UInt64 = 2_000_000
 
     /// Returns true if the session is locked; blocks until logind has answered.
     ///
-    /// Without logind or a session, and with a desktop that does not report its lock, it returns false.
+    /// Without logind or a session, and with a desktop that does not report its lock, it returns false. It uses no task,
+    /// because Swift's thread pool would wake an idle agent every second from then on.
     package static func isLocked(on address: BusAddress = .system) -> Bool {
-        guard let waker = Waker() else { return false }
-        let answer = Locked(false)
-        Task {
-            let isLocked = await query(address)
-            answer.withLock { $0 = isLocked }
-            waker.wake()
-        }
-        var polled = pollfd(fd: waker.descriptor, events: Int16(POLLIN), revents: 0)
-        while poll(&polled, 1, CInt(timeout * 2 / .milliseconds(1))) < 0, errno == EINTR {}
-        return answer.withLock { $0 }
-    }
-
-    private static func query(_ address: BusAddress) async -> Bool {
-        do throws(BusError) {
-            let connection = try await BusConnection.connect(to: address, timeout: timeout)
-            let isLocked = await isLocked(over: connection)
-            await connection.close()
-            return isLocked
-        } catch {
-            return false
-        }
-    }
-
-    private static func isLocked(over connection: BusConnection) async -> Bool {
-        do throws(BusError) {
-            let arguments = [BusValue.string(session), .string("LockedHint")]
-            let reply = try await connection.call(
-                Logind.name,
-                path,
-                BusNames.properties,
-                "Get",
-                arguments,
-                timeout: timeout
-            )
-            return reply.first?.flag ?? false
-        } catch {
-            return false
-        }
+        var created: OpaquePointer?
+        guard sd_bus_new(&created) >= 0, let bus = created else { return false }
+        defer { sd_bus_close_unref(bus) }
+        guard sd_bus_set_address(bus, address.text) >= 0, sd_bus_set_bus_client(bus, 1) >= 0,
+            sd_bus_set_method_call_timeout(bus, timeout) >= 0, sd_bus_start(bus) >= 0
+        else { return false }
+        var isLocked: CInt = 0
+        let type = CChar(UInt8(ascii: "b"))
+        let result = sd_bus_get_property_trivial(
+            bus,
+            Logind.name,
+            path,
+            session,
+            "LockedHint",
+            nil,
+            type,
+            &isLocked
+        )
+        return result >= 0 && isLocked != 0
     }
 }
