@@ -19,6 +19,7 @@ from tunnels import still_works
 PROOF_TIME, SOURCE_LISTENERS, HOLD, LATE = 5, 32, 8, 20
 FLOOD = 400
 UNPROVEN, PER_SOURCE = 300, 10
+HELD_PER_SOURCE = 4
 # The most contacts that one relay holds, and the attempts.
 MOST_HELD, CONTACTS = 50, 200
 # Close codes for a violation: of WebSocket, of the text encoding, of a rule, too long.
@@ -130,7 +131,8 @@ async def held_contacts(env):
     """Contacts phones that do not exist, more than the relay holds; tunnels and other contacts go on."""
     load, answers = env.load, collections.Counter()
     async with env.own_relay("held", "--max-held-contacts", str(MOST_HELD), proxied=True) as door:
-        sources = [load.fresh_source() for _ in range(CONTACTS // PER_SOURCE)]
+        # As many as a source may hold.
+        sources = [load.fresh_source() for _ in range(CONTACTS // HELD_PER_SOURCE)]
         phone = Phone(load, door, source=load.fresh_source())
         await until("a phone to listen", lambda: phone.since, PATIENCE)
         highest, times = 0, []
@@ -138,7 +140,7 @@ async def held_contacts(env):
         async def one(number):
             start = time.monotonic()
             try:
-                await contact(load.opener(door, source=sources[number // PER_SOURCE]), new_key(load).text,
+                await contact(load.opener(door, source=sources[number // HELD_PER_SOURCE]), new_key(load).text,
                               new_payload(load))
                 answers["101"] += 1
             except Refused as refusal:

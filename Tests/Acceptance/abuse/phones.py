@@ -79,7 +79,9 @@ class Phone:
     async def ring(self):
         """Contacts the phone as a client, exchanges a message and closes; returns the seconds until it joined."""
         start = time.monotonic()
-        end = await contact(self._load.opener(self._door), self.key.text, new_payload(self._load))
+        # Each client has an address of its own, because few contacts of one may wait.
+        client = self._load.opener(self._door, source=self._load.fresh_source())
+        end = await contact(client, self.key.text, new_payload(self._load))
         await phone_joined(end)
         seconds = time.monotonic() - start
         message = secrets.token_bytes(300)
