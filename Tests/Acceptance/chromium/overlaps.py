@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ceremony import CLOSED, Ceremony, Outcome
 from scenarios import ANSWERED, SIGN_IN, USE, Scenario, SignedIn
 
-LOGIN = Scenario("get", ANSWERED, SignedIn(tells_user=True), {"allow": "any"}, dialogues=(SIGN_IN, USE))
+LOGIN = Scenario("get", ANSWERED, SignedIn(), {"allow": "any"}, dialogues=(SIGN_IN, USE))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ VIRTUAL = "VIRTUAL RADIO: no proximity proof"
 # Sources/Phone/Authenticator/Authenticator.swift. Chromium forwards it under attestation "none".
 AAGUID = "9d1c6f3a-5e42-4b8e-8a57-2f0bc461d370"
 ES256 = -7
-UP, UV, BE, BS, AT = 0x01, 0x04, 0x08, 0x10, 0x40
+UP, UV, BE, BS, AT, ED = 0x01, 0x04, 0x08, 0x10, 0x40, 0x80
 # Placeholder for 32 bytes that cannot be predicted.
 SECRET = "a secret"
 
@@ -64,16 +64,15 @@ class Registered:
     """The page gets a new credential."""
     format: str = "none"
     is_discoverable: bool = True
-    # The vault is not backed up: BE, not BS.
-    flags: int = UP | UV | BE | AT
+    # The vault is not backed up: BE, not BS. Chromium asks for credProtect of discoverable passkeys,
+    # whose level is extension data.
+    flags: int = UP | UV | BE | AT | ED
     extensions: dict = field(default_factory=lambda: {"credProps": {"rk": True}})
 
 
 @dataclass(frozen=True)
 class SignedIn:
-    """The page gets an assertion by the credential that was registered last."""
-    # With an allow list, a phone does not return the user; Chromium adds nothing.
-    tells_user: bool
+    """The page gets an assertion by the credential that was registered last, with its user handle."""
     flags: int = UP | UV | BE
     extensions: dict = field(default_factory=dict)
 
@@ -134,9 +133,9 @@ SCENARIOS = {
     "register": Scenario(
         "create", ANSWERED, Registered(), dialogues=(CREATE, SAVE)),
     "login": Scenario(
-        "get", ANSWERED, SignedIn(tells_user=False), dialogues=(SIGN_IN, USE), needs_passkey=True),
+        "get", ANSWERED, SignedIn(), dialogues=(SIGN_IN, USE), needs_passkey=True),
     "login-discoverable": Scenario(
-        "get", ANSWERED, SignedIn(tells_user=True), {"allow": "any"}, dialogues=(SIGN_IN, USE), needs_passkey=True),
+        "get", ANSWERED, SignedIn(), {"allow": "any"}, dialogues=(SIGN_IN, USE), needs_passkey=True),
     "register-excluded": Scenario(
         "create", ANSWERED, Rejected("InvalidStateError"), {"exclude_known": True},
         dialogues=(CREATE, is_told("This device has a passkey for this site already")), phone_status=77,
@@ -148,13 +147,14 @@ SCENARIOS = {
     # A passkey that is not discoverable; it replaces no other. Chromium then lets the user choose the mechanism,
     # because a security key could hold such a passkey.
     "register-nonresident": Scenario(
-        "create", f"kMechanismSelection {ANSWERED}", Registered(is_discoverable=False, extensions={"credProps": {"rk": False}}),
+        "create", f"kMechanismSelection {ANSWERED}", Registered(
+            is_discoverable=False, flags=UP | UV | BE | AT, extensions={"credProps": {"rk": False}}),
         {"resident_key": "discouraged", "account": "dan@example.com"}, dialogues=(CREATE, save("dan@example.com"))),
     "register-prf": Scenario(
         "create", ANSWERED, Registered(extensions={"credProps": {"rk": True}, "prf": {"enabled": True}}),
         {"extensions": {"credProps": True, "prf": {}}}, dialogues=(CREATE, SAVE)),
     "login-prf": Scenario(
-        "get", ANSWERED, SignedIn(tells_user=False, extensions={"prf": {"results": {"first": SECRET}}}),
+        "get", ANSWERED, SignedIn(extensions={"prf": {"results": {"first": SECRET}}}),
         {"extensions": {"prf": {"eval": {"first": "c2FsdA"}}}}, dialogues=(SIGN_IN, USE), needs_passkey=True),
     "login-unknown": Scenario(
         "get", ANSWERED, Rejected("NotAllowedError"), {"allow": "unknown"},

@@ -59,7 +59,7 @@ class Verdict:
     def _signed_in(self, expected, outcome):
         credential, known = self._site.last
         self._same("credential ID", credential, outcome.facts["id"])
-        self._same("userHandle", known.handle if expected.tells_user else None, outcome.facts["handle"])
+        self._same("userHandle", known.handle, outcome.facts["handle"])
         self._common(expected, outcome)
 
     def _common(self, expected, outcome):

@@ -59,7 +59,7 @@ def test_register_and_sign_in(page, passkeys):
     assert asked["rp_id"] == "localhost"
     assert asked["user"]["name"] == "ada@example.com"
     assert asked["resident_key"] and asked["user_verification"]
-    assert asked["exclude"] == [] and asked["extensions"] == []
+    assert asked["exclude"] == [] and asked["extensions"] == ["credProtect"]
 
     with Phone("approve", passkeys=passkeys) as phone:
         press(page, "Sign in")
