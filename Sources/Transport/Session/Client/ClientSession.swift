@@ -30,7 +30,7 @@ public import HybridNetwork
 /// handshake.
 ///
 /// A phone that is linked with this client can be contacted without a code, see
-/// ``contact(_:_:for:events:)``.
+/// ``contact(_:_:_:for:events:)``.
 public struct ClientSession: Sendable {
     /// The radio that scans for adverts.
     public let radio: BluetoothRadio
