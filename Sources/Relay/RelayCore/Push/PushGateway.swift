@@ -9,7 +9,7 @@ internal import NIOCore
 
 /// The relay's way to phones that have a push subscription: encrypted contact IDs, and messages for push servers.
 ///
-/// Event loops only hand over messages. Encryption and requests run in tasks, whose number ``PushPlaces`` limits.
+/// Event loops only hand over messages. Encryption and requests run in tasks, whose number `PushPlaces` limits.
 /// Further messages are refused at once, so nothing waits in a queue.
 public final class PushGateway: Sendable {
     /// Maximum number of push servers whose tokens are remembered.
