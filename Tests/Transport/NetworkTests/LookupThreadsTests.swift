@@ -60,7 +60,7 @@ struct LookupThreadsTests {
         for result in started.prefix(18) { try await result.get() }
     }
 
-    @Test("A full queue refuses at once, and what nobody waits for makes room and is not begun")
+    @Test("A full queue refuses at once; lookups whose callers have left make room and are not started")
     func full() async throws {
         let (threads, silent, isWanted) = (LookupThreads(threads: 1, waiting: 2), Silent(), Locked(true))
         let first = start(silent, on: threads)

@@ -58,8 +58,8 @@ package struct LinkedPhones: Sendable {
 
     /// Returns the links that are contacted if the user names none: those with the name of the last used one.
     ///
-    /// There are none for a creation. Whoever has linked a phone without the user's knowledge would otherwise receive
-    /// the new key, and the user would trust it.
+    /// There are none for a creation: a phone that was linked without the user's knowledge would receive the new key,
+    /// and the user would trust it.
     ///
     /// - Parameters:
     ///   - links: All links, the last used first.

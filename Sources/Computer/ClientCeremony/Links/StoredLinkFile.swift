@@ -33,6 +33,8 @@ extension StoredLink {
             case .unsigned(let created)? = map[7], case .unsigned(let lastUsed)? = map[8],
             let info = map[9]?.bytes, info.count <= Self.maximumInfoLength,
             map[10] == nil || map[10] == .boolean(true), case .unsigned(let lastNumber)? = map[11],
+            // The next number is one higher.
+            lastNumber < .max,
             map.count == (map[10] == nil ? 11 : 12)
         else { return nil }
         self.init(

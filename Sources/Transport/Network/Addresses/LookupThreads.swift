@@ -7,7 +7,7 @@ package import NIOCore
 ///
 /// getaddrinfo(3) cannot be interrupted. It takes up to half a minute if the server of a name is silent, and anybody can
 /// own such a name. So lookups share no threads with other work, and ``LookupQueue`` divides the threads among parties. A
-/// lookup that nobody waits for any more is not started, and a full queue refuses at once.
+/// lookup whose caller has left is not started, and a full queue refuses new ones at once.
 ///
 /// A thread ends when there is no lookup for it.
 package final class LookupThreads: Sendable {
@@ -34,8 +34,8 @@ package final class LookupThreads: Sendable {
 
     /// Performs a lookup on one of the threads.
     ///
-    /// The result fails with ``Busy`` if the queue is full, and with `CancellationError` if nobody wanted the lookup when
-    /// its turn came.
+    /// The result fails with ``Busy`` if the queue is full, and with `CancellationError` if the caller has left before
+    /// the lookup's turn.
     package func run<Value: Sendable>(
         on loop: any EventLoop,
         _ share: LookupShare,

@@ -4,8 +4,8 @@ internal import HybridBoringTLS
 
 /// The parts of a certificate chain by which an operator's mistakes show.
 ///
-/// A relay uses a chain also if it has expired or is incomplete: without it, nobody could sign in either, and clients
-/// differ in what they accept.
+/// A relay also uses a chain that has expired or is incomplete: without one, no client could connect, and clients differ
+/// in what they accept.
 public struct CertificateChain: Hashable, Sendable {
     /// Latest start of a certificate in seconds since 1970; `nil` if it cannot be read.
     public private(set) var start: Int?

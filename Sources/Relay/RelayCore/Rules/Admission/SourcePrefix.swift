@@ -32,7 +32,7 @@ public struct SourcePrefix: Hashable, Sendable, SecretMaterial {
     /// The lengths of the IPv6 networks around a /64 in bits, the smallest network first.
     ///
     /// A /48 is the usual assignment to a site (RFC 6177), so one party may own all 65,536 of its /64s. A provider, or
-    /// whoever registers as one, gets a /32.
+    /// anyone who registers as one, gets a /32.
     static let networkLengths: [UInt8] = [48, 40, 32]
 
     /// Returns the IPv6 network of this length, 32 to 63, that contains a /64; `nil` for other sources.
