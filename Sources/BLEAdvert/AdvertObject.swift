@@ -100,7 +100,7 @@ final class RegisteredAdverts: Sendable {
     func answer(_ call: BusMessage) -> BusReply {
         let (reader, object) = state.withLock { ($0.reader, $0.objects[call.path]) }
         guard call.sender == reader else {
-            return .error(name: "org.freedesktop.DBus.Error.AccessDenied", message: "Only bluetoothd may read this.")
+            return .error(name: "org.freedesktop.DBus.Error.AccessDenied", message: "Only bluetoothd can read this.")
         }
         return object?.answer(call) ?? .unknownObject
     }

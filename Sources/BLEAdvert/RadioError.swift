@@ -73,7 +73,8 @@ public struct RadioError: ExplainedFailure, Hashable {
     public static func notPermitted(_ message: String) -> RadioError {
         RadioError(
             "bluetooth-not-permitted",
-            "this user may not use Bluetooth (\(message)); the D-Bus policy forbids it, see docs/bluetooth.md"
+            "this user is not permitted to use Bluetooth (\(message)); the D-Bus policy forbids it, see "
+                + "docs/bluetooth.md"
         )
     }
 
@@ -81,7 +82,8 @@ public struct RadioError: ExplainedFailure, Hashable {
     public static func noFreeAdvertisingSlot(_ adapter: AdapterName) -> RadioError {
         RadioError(
             "no-advertising-slot",
-            "other programs use every advertising slot of \(adapter); stop one of them, or name another adapter"
+            "other programs use every advertising slot of \(adapter); stop one of them, or use a different adapter "
+                + "with --adapter"
         )
     }
 
@@ -98,7 +100,7 @@ public struct RadioError: ExplainedFailure, Hashable {
     public static func busy(_ message: String) -> RadioError {
         RadioError(
             "bluetooth-busy",
-            "the Bluetooth service is busy (\(message)); if that lasts, restart it: systemctl restart bluetooth",
+            "the Bluetooth service is busy (\(message)); if this persists, restart it: systemctl restart bluetooth",
             status: .temporary,
             isTemporary: true
         )

@@ -71,7 +71,7 @@ enum AuthSettings {
         "finger-after-suspend",
         .boolean,
         default: "no",
-        help: "Let a fingerprint replace the PIN also after a suspend."
+        help: "Let a fingerprint replace the PIN even after a suspend."
     )
 
     static let resolver = ConfigurationResolver(
@@ -139,7 +139,10 @@ enum AuthSettings {
             file: try ConfigurationFile.read(named: nil, orElse: try defaultFile(environment))
         )
         if let named = try original.value(tunnelDomain), TunnelDomain(argument: named)?.id == domain.id { return file }
-        report("\(source) is not for \(domain.host) and is not sent; --tunnel-token-file names another")
+        report(
+            "\(source) is not for \(domain.host) and is not sent; use --tunnel-token-file for the token of this "
+                + "relay"
+        )
         return nil
     }
 
@@ -163,7 +166,7 @@ enum AuthSettings {
 struct AuthSettingsCheck: CheckedSettings {
     static let checkConfigDiscussion = """
         Reads environment variables and auth.env as scan does, and fails with the same errors. A setting without a \
-        value is no error here, because setup saves the relay.
+        value is not an error here, because setup saves the relay.
         """
 
     func checkedConfiguration() throws -> Configuration {

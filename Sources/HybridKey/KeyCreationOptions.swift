@@ -14,7 +14,7 @@ struct KeyCreationOptions: ParsableArguments {
     @Flag(help: "Show the code in a window or on a page in the browser, not on the terminal.")
     var open = false
 
-    @Option(help: ArgumentHelp("Seconds to wait for a phone, and again for its user.", valueName: "s"))
+    @Option(help: ArgumentHelp("Seconds to wait for a phone, then again for its user's answer.", valueName: "s"))
     var timeout = 120
 
     @Option(help: ArgumentHelp("The linked phone to contact; default: none, a code is shown.", valueName: "name"))

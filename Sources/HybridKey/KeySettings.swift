@@ -13,7 +13,8 @@ enum KeySettings {
     static let prompt = Setting(
         "prompt",
         .path("program"),
-        help: "The program that shows the code; default: hybrid-prompt, if it is installed, else a page in the browser."
+        help: "The program that shows the code; default: hybrid-prompt, if it is installed, otherwise a page in the "
+            + "browser."
     )
 
     static let upstream = Setting(

@@ -20,7 +20,7 @@ struct PAMCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create a passkey for this computer on a phone and print its line for pam_u2f.",
             discussion: """
-                The line belongs into the file that pam_u2f's option authfile names. It requires that the phone verifies \
+                The line goes in the file that pam_u2f's option authfile names. It requires that the phone verifies \
                 its user. The option origin must have the value that is printed on standard error, so that window and \
                 phone show which service asks. See docs/sudo.md before you change a file of PAM.
                 """
@@ -70,7 +70,7 @@ struct PAMCommand: AsyncParsableCommand {
             case .answered(let bytes):
                 guard let (credential, line, fingerprint) = enrolment.enrolment(in: bytes) else {
                     throw CommandFailure(
-                        "the phone's answer is not a new passkey; try another phone",
+                        "the phone's response has no new passkey; try a different phone",
                         status: .dataError
                     )
                 }
@@ -88,7 +88,8 @@ struct PAMCommand: AsyncParsableCommand {
             guard let enrolment = PAMEnrolment(user: user, host: host, service: service, using: &generator) else {
                 throw CommandFailure(
                     "the account \(SafeText(quoting: user)) on \(SafeText(quoting: host)) can't be enrolled for "
-                        + "\(SafeText(quoting: service)); names of letters, digits, dots, underscores and hyphens can",
+                        + "\(SafeText(quoting: service)); its name must consist of letters, digits, dots, underscores "
+                        + "and hyphens",
                     status: .usage
                 )
             }
@@ -97,7 +98,7 @@ struct PAMCommand: AsyncParsableCommand {
 
         private static func accountName() throws -> String {
             guard let entry = getpwuid(geteuid()) else {
-                throw CommandFailure("this user has no account name; name it with --user", status: .usage)
+                throw CommandFailure("this user has no account name; use --user", status: .usage)
             }
             return String(cString: entry.pointee.pw_name)
         }

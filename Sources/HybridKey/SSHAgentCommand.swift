@@ -32,7 +32,7 @@ struct SSHAgentCommand: ParsableCommand {
     @Flag(help: "Show the code on this terminal.")
     var tty = false
 
-    @Option(help: ArgumentHelp("Seconds to wait for a phone, and again for its user.", valueName: "s"))
+    @Option(help: ArgumentHelp("Seconds to wait for a phone, then again for its user's answer.", valueName: "s"))
     var timeout = 100
 
     @OptionGroup
@@ -69,7 +69,7 @@ struct SSHAgentCommand: ParsableCommand {
 
     private static func defaultSocket() throws -> String {
         guard let folder = ProcessEnvironment.variables["XDG_RUNTIME_DIR"], folder.hasPrefix("/") else {
-            throw CommandFailure("XDG_RUNTIME_DIR is not set; name the socket with --socket", status: .usage)
+            throw CommandFailure("XDG_RUNTIME_DIR is not set; use --socket", status: .usage)
         }
         return "\(folder)/hybrid-key.sock"
     }
@@ -154,7 +154,7 @@ private struct RunningSSHAgent {
     }
 
     static let ownUpstream = CommandFailure(
-        "the upstream socket is the agent's own; name that of another agent",
+        "the upstream socket is the agent's own; use the socket of a different agent",
         status: .configuration
     )
 

@@ -16,14 +16,14 @@ struct SSHKeygenCommand: AsyncParsableCommand {
         commandName: "ssh-keygen",
         abstract: "Create an SSH key on a phone and print its public key.",
         discussion: """
-            The phone stores the key as a passkey. The line on standard output belongs into ~/.ssh/authorized_keys on a \
+            The phone stores the key as a passkey. The line on standard output goes in ~/.ssh/authorized_keys on a \
             server. The agent offers the key at once.
             """
     )
 
     @Option(
         help: ArgumentHelp(
-            "A domain of yours for the passkey, such as ssh.example.org, or ssh:NAME; default: a random name below .invalid.",
+            "Your domain for the passkey, such as ssh.example.org, or ssh:NAME; default: a random name below .invalid.",
             valueName: "domain|ssh:name"
         )
     )

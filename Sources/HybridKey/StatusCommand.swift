@@ -19,7 +19,7 @@ struct StatusCommand: AsyncParsableCommand {
         commandName: "status",
         abstract: "Print the state of the security key, and of what it needs.",
         discussion: """
-            Exits with 0 if programs of this user can use the key, else with 69. hybrid-client doctor explains failures of \
+            Exits with 0 if programs of this user can use the key, otherwise with 69. hybrid-client doctor explains failures of \
             Bluetooth and of the relays.
             """
     )
@@ -77,7 +77,7 @@ struct StatusCommand: AsyncParsableCommand {
         if let usable {
             text = "\(usable.path), which programs of this user can open"
         } else if let other = inspection.virtualDevices.first {
-            text = "\(other.path), which programs of this user can't open; log in at this computer, not from another"
+            text = "\(other.path), which programs of this user can't open; log in at this computer, not remotely"
         } else if !inspection.hasHelper {
             text = "none; install hybrid-uhid"
         } else if !inspection.hasModule {

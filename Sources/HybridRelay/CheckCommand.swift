@@ -13,7 +13,7 @@ struct CheckCommand: AsyncParsableCommand {
         commandName: "check",
         abstract: "Check any relay from outside.",
         discussion: """
-            Prints one line for each check on standard output, or one JSON object. Makes some forty connections, or \
+            Prints one line for each check on standard output, or one JSON object. Makes about forty connections, or \
             sixty if the relay serves linked phones, at most 90, and sends a few megabytes. The exit status is 0 if all \
             required checks pass, 1 if one fails, 75 if one could not be made (the relay limits the rate: try again \
             later), and 69 if the relay cannot be reached or requires a token or another one.

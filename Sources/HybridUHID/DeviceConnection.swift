@@ -135,7 +135,8 @@ package enum DeviceFailure: Error, Hashable, CustomStringConvertible {
         case .notOpened(let code): "/dev/uhid: \(String(cString: strerror(code))); see FILES in hybrid-uhid(8)"
         case .deviceFailed(let code): "the kernel ended the device: \(String(cString: strerror(code))); see dmesg"
         case .notAdmitted:
-            "not active on seat0; switch to a session of this user, or list it in HYBRID_UHID_USERS if no user sits there"
+            "not active on seat0; switch to a session of this user, or list the user in HYBRID_UHID_USERS if no one "
+                + "is active there"
         case .secondDevice: "this user has a device already, or 16 users have; end the other hybrid-key first"
         case .wrongLength(let length): "a message of \(length) bytes instead of 64; update hybrid-key"
         case .clientStalled: "512 reports were left unread; restart hybrid-key"

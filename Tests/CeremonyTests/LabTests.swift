@@ -114,7 +114,7 @@ final class LabTests {
             let before = try content()
             let ending = try await up().ending()
             #expect(ending.status == 74, "\(ending)")
-            let sentence = "\(file) exists already; choose another name, or remove it"
+            let sentence = "\(file) already exists; choose a different name, or remove it"
             #expect(ending.lastLine == "hybrid-lab: \(sentence)", "\(ending)")
             #expect(try content() == before)
         }
@@ -373,6 +373,6 @@ final class LabTests {
         #expect(blind.lastLine == "hybrid-lab: the display :4711 can't be read: no X server answers there")
         let unset = try await run(["phone", "--screen", "--tunnel-domain", "266"], environment: bare)
         #expect(unset.status == 69)
-        #expect(unset.lastLine == "hybrid-lab: DISPLAY is not set; name one with --display, or use xvfb-run")
+        #expect(unset.lastLine == "hybrid-lab: DISPLAY is not set; use --display or xvfb-run")
     }
 }

@@ -39,7 +39,7 @@ struct PictureOutputTests {
             let path = "\(environment.folder)/mine.png"
             try TestFile.write("mine", to: path)
             for (path, status, words) in [
-                (path, Int32(74), "name a new file with --qr-output"),
+                (path, Int32(74), "give the name of a new file with --qr-output"),
                 ("\(environment.folder)/code.jpg", 64, ".png or .svg"),
                 ("\(environment.folder)/png", 64, ".png or .svg"),
             ] {

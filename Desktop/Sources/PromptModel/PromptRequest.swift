@@ -90,7 +90,7 @@ private struct RequestFacts {
         let hostKey = try fingerprint().map { "Host key \($0)" }
         return (
             "Sign in \(host)\(try byKey())",
-            ["User \(user)", hostKey ?? "The host is unknown; another computer may have sent this request"]
+            ["User \(user)", hostKey ?? "The host is unknown; another computer might have sent this request"]
                 + (try certificate()) + (try common())
         )
     }

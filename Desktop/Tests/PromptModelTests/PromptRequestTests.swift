@@ -47,7 +47,7 @@ struct PromptRequestTests {
         #expect(known.purpose == #"Sign in by ssh key "laptop""#)
         #expect(known.details.contains("Host key \(fingerprint)"))
         let unknown = try request(Line.login(""))
-        #expect(unknown.details.contains("The host is unknown; another computer may have sent this request"))
+        #expect(unknown.details.contains("The host is unknown; another computer might have sent this request"))
         let forwarded = try request(Line.login(#","forwarded":true,"fingerprint":"\#(fingerprint)""#))
         #expect(forwarded.details.contains("Sent by another computer through agent forwarding"))
     }

@@ -49,7 +49,7 @@ struct SiteError: Error, Hashable, Sendable {
     static let full = Self(
         .serviceUnavailable,
         "full",
-        "This demo has no room for another account. Restart it to remove all accounts."
+        "This demo has no room for more accounts. Restart it to remove all accounts."
     )
     static let unsuitablePassword = Self(
         .badRequest,
@@ -72,8 +72,8 @@ struct SiteError: Error, Hashable, Sendable {
 
     // MARK: Passkeys
 
-    static let noSuchPasskey = Self(.notFound, "no-such-passkey", "Your account does not have this passkey any more.")
-    static let passkeyRegistered = Self(.conflict, "already-registered", "This passkey is registered already.")
+    static let noSuchPasskey = Self(.notFound, "no-such-passkey", "Your account no longer has this passkey.")
+    static let passkeyRegistered = Self(.conflict, "already-registered", "This passkey is already registered.")
     static let lastWayIn = Self(
         .conflict,
         "last-way-in",

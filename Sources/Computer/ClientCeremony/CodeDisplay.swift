@@ -62,7 +62,7 @@ package final class CodeDisplay: Sendable {
             draw(offer.text)
             report.enter(scanning)
         case .radioLost(let error):
-            let remedy = error.remedy ?? "it may come back by itself"
+            let remedy = error.remedy ?? "it might come back by itself"
             notify("radio-lost", "\(error.message); waiting for it (\(remedy))", [("code", error.code)])
         case .radioRestored: notify("radio-back", "Bluetooth is back; the code is still valid")
         case .phoneFound: enter("phone-found", "phone found")

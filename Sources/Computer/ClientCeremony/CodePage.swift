@@ -98,7 +98,7 @@ package final class CodePage: Sendable {
     /// Shows the result on the page and stops serving it.
     func end(_ ending: SignalResult<some Sendable>) async {
         if ending.signal != nil {
-            return await server.end(.failed(cause: "It was cancelled on this computer", remedy: "Start again."))
+            return await server.end(.failed(cause: "You cancelled on this computer", remedy: "Start again."))
         }
         switch ending.result {
         case .success: await server.end(.done)

@@ -34,7 +34,8 @@ package final class ImageFile: Sendable {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw CommandFailure(
-                "\(path) can't be written: \(String(cString: strerror(errno))); name a new file with --qr-output",
+                "\(path) can't be written: \(String(cString: strerror(errno))); give the name of a new file with "
+                    + "--qr-output",
                 status: .ioError
             )
         }

@@ -76,7 +76,7 @@ struct PageDocument {
     static func forwarding() -> PageDocument {
         PageDocument(
             head: #"<meta http-equiv="refresh" content="0;url=/">"#,
-            body: #"<p><a href="/">Go on</a></p>"#,
+            body: #"<p><a href="/">Continue</a></p>"#,
             policy: ""
         )
     }

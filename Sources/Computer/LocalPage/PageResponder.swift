@@ -41,7 +41,7 @@ struct PageResponder {
             return .response(PageResponse(.misdirectedRequest, "This is not the requested host."))
         }
         guard isSameOrigin(head) else {
-            return .response(PageResponse(.forbidden, "Other pages may not send requests here."))
+            return .response(PageResponse(.forbidden, "Other pages are not permitted to send requests here."))
         }
         let path = head.uri
         guard path == "/" || path == "/events" || path.utf8.starts(with: Self.tokenPath.utf8) else {
@@ -72,7 +72,7 @@ struct PageResponder {
             return .response(PageResponse(.notFound, "There is nothing here."))
         }
         guard !isTokenUsed else {
-            let sentence = "This link was used already, perhaps by another user. The ceremony has ended."
+            let sentence = "This link was already used, perhaps by another user. The ceremony has ended."
             return .tokenReused(PageResponse(.gone, sentence))
         }
         isTokenUsed = true

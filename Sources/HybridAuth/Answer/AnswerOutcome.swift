@@ -20,14 +20,13 @@ struct AnswerOutcome {
 
     /// The notice for the case that the other device did not confirm the new passkey.
     static let replacementUnconfirmed =
-        "the new passkey is saved; the old one also stays, because the other device did not confirm that it has the new "
-        + "one"
+        "the new passkey is saved; the old one stays too, because the other device did not confirm the new one"
 
     /// Returns the notice for the case that the new passkey is saved but the deletion of the old one failed.
     static func notDeleted(_ failure: StoreFailure) -> String {
         failure.kind == .deletionNotRecorded
             ? "the new passkey is saved; as for the old one, \(failure.sentence)"
-            : "the new passkey is saved, but the old one could not be deleted and stays, too (\(failure.sentence))"
+            : "the new passkey is saved, but the old one could not be deleted, so it stays too (\(failure.sentence))"
     }
 
     /// Returns the notice for the case that the new passkey is saved but not among the revisions that this device has
@@ -116,7 +115,7 @@ struct AnswerOutcome {
         switch reason {
         case .peerClosed: ""
         case _ where isLinked: Self.linkedRemedy
-        case .connectionLost where transport == .l2cap: "; go nearer, and scan a new code"
+        case .connectionLost where transport == .l2cap: "; move closer, and scan a new code"
         case .connectionLost: "; check the network, and scan a new code"
         case .timedOut, .goneAway, .closed, .protocolViolation: "; scan a new code"
         }

@@ -27,7 +27,7 @@ struct AnswerProgress: Sendable {
             notify("bluetooth-busy", "\(error.message); trying again", [("code", error.code)])
         case .redirected(let step):
             notify("redirected", "\(step.from) redirects to \(step.to)", [("from", step.from), ("to", step.to)])
-        case .listeningByRadio: notify("listening-by-bluetooth", "the other device may also connect by Bluetooth alone")
+        case .listeningByRadio: notify("listening-by-bluetooth", "the other device can also connect by Bluetooth alone")
         case .radioChannelFailed(let failure):
             notify(
                 "bluetooth-channel-failed",

@@ -144,7 +144,7 @@ extension Vault {
             let vault = try await create(at: location, pin: pin, isTest: radio.isVirtual)
             progress.notify(
                 "vault-made",
-                "created a new vault at \(location.directory); it opens on this device only, so a passkey that exists "
+                "created a new vault at \(location.directory); it opens only on this device, so a passkey that is "
                     + "nowhere else is lost with it"
             )
             return vault

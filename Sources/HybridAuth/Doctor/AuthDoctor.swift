@@ -20,8 +20,8 @@ struct AuthDoctor: AsyncParsableCommand {
             Checks Bluetooth, the network and the relays, the prompt program, the vault, and then what linked \
             computers need, in this order. Prints one line for each check on standard output, with a remedy below. \
             Asks for no PIN and changes nothing. Sends a test advert, and to each relay a request for a tunnel that \
-            does not exist. Exits with 0 if a ceremony could work; else with the exit code of scan for the first \
-            obstacle.
+            does not exist. Exits with 0 if a ceremony could work, otherwise with the exit code of scan for the first \
+            problem.
             """
     )
 
@@ -98,7 +98,7 @@ struct AuthDoctor: AsyncParsableCommand {
         do throws(CommandFailure) {
             guard let file = try AuthSettings.tokenFile(for: domain, settings) else { return [] }
             _ = try AuthSettings.token(file)
-            return [DoctorFinding(.relayToken, .fine, "\(file) holds one for \(domain.host)")]
+            return [DoctorFinding(.relayToken, .fine, "\(file) has one for \(domain.host)")]
         } catch {
             return [DoctorFinding(.relayToken, .failed, error)]
         }

@@ -46,7 +46,7 @@ struct FingerprintChecks: Sendable {
         return try await DoctorFinding.within(budget, .fingerprintService, orElse: .warning) {
             do throws(FingerprintFailure) {
                 let status = try await VaultAgentClient(environment: ProcessEnvironment.variables).status()
-                let held = status.held.isEmpty ? "holds no key; the next PIN gives it one" : "holds a key"
+                let held = status.held.isEmpty ? "has no key yet; enter your PIN once" : "holds a key"
                 return DoctorFinding(.fingerprintService, .fine, "hybrid-auth agent runs and \(held)")
             } catch {
                 return DoctorFinding(.fingerprintService, .warning, error)

@@ -67,7 +67,7 @@ enum VaultChecks {
             return DoctorFinding(
                 .vaultPIN,
                 .warning,
-                "was wrong \(status.wrongPINs) times, so that it is refused for \(status.waitSeconds) s",
+                "was wrong \(status.wrongPINs) times, so it is refused for \(status.waitSeconds) s",
                 remedy: "wait, or run: hybrid-auth vault change-pin --forgotten"
             )
         }
@@ -111,7 +111,7 @@ enum VaultChecks {
             .syncConflicts,
             .warning,
             [ignored, copies].compactMap(\.self).joined(separator: "; "),
-            remedy: "this program did not write them; move them elsewhere"
+            remedy: "this program did not write these files; move them elsewhere"
         )
     }
 }

@@ -166,8 +166,8 @@ struct LinksForget: AsyncParsableCommand {
             if try store.record(record.id)?.revocation?.isConfirmed != true {
                 let receiver = record.push == nil ? "relay" : "push service"
                 report(
-                    "the link with \(name) is deleted here; the \(receiver) is not informed yet (\(error.message)), and "
-                        + "hybrid-auth listen repeats that"
+                    "the link with \(name) is deleted here; the \(receiver) does not know yet (\(error.message)), and "
+                        + "hybrid-auth listen retries"
                 )
                 return try output.write(store.record(record.id))
             }

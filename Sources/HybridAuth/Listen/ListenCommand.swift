@@ -37,7 +37,7 @@ struct ListenCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Time without work after which the program ends, if only push messages can wake this device.",
+            "Exit after this many idle seconds, if only push messages can wake this device.",
             valueName: "s"
         )
     )

@@ -53,12 +53,16 @@ struct ListenRunner: Sendable {
         pushDomain = usesPush ? try AuthSettings.domain(settings) : nil
         if usesPush, pushDomain == nil {
             throw CommandFailure(
-                "no relay is chosen for push messages; run hybrid-auth setup, or name yours with --tunnel-domain",
+                "no relay is chosen for push messages; run hybrid-auth setup, or use --tunnel-domain",
                 status: .usage
             )
         }
         if let pushDomain, pushDomain.isAssigned {
-            throw CommandFailure("the relay \(pushDomain.host) can't wake this device; choose another", status: .usage)
+            throw CommandFailure(
+                "the relay \(pushDomain.host) can't wake this device; choose a different "
+                    + "relay",
+                status: .usage
+            )
         }
         pushDistributor = try settings.value(AuthSettings.pushDistributor)
         prompt = WakeUpPrompt(pinentry: pinentry, environment: ProcessEnvironment.variables)
@@ -200,7 +204,7 @@ struct ListenRunner: Sendable {
             report("not reachable for \(SafeText(quoting: label)): \(failure.message)")
         case .cut(let label, let host, let seconds):
             report(
-                "the connection to \(host) for \(SafeText(quoting: label)) is cut again and again, last after \(seconds) s; "
+                "the connection to \(host) for \(SafeText(quoting: label)) is cut repeatedly, last after \(seconds) s; "
                     + "a proxy or balancer limits its time, see docs/networks.md"
             )
         case .revoked(let label): report("the link with \(SafeText(quoting: label)) is revoked at the relay")

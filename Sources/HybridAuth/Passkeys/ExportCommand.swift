@@ -40,7 +40,7 @@ struct ExportCommand: AsyncParsableCommand {
         guard count > 0 else {
             throw CommandFailure(
                 "the vault has \(PasskeyText.count(passkeys.count)), and none that this version can use; nothing was "
-                    + "written, use a later version",
+                    + "written; use a later version",
                 status: .dataError
             )
         }

@@ -51,11 +51,11 @@ struct ImportCommand: AsyncParsableCommand {
 
     private func summarize(_ result: PasskeyImport, of document: ExchangeFile) throws {
         Self.list(result.present, "here already") { Self.words($0) }
-        Self.list(result.different, "left as it is here, with another key") { Self.words($0) }
+        Self.list(result.different, "skipped: a different key for it is already here") { Self.words($0) }
         let left = document.skippedPasskeys.count
         var counts = ["added \(PasskeyText.count(result.added))"]
         if !result.present.isEmpty { counts.append("\(result.present.count) here already") }
-        if !result.different.isEmpty { counts.append("\(result.different.count) here with another key") }
+        if !result.different.isEmpty { counts.append("\(result.different.count) here with a different key") }
         if left > 0 { counts.append("\(left) left out") }
         let sentence = counts.joined(separator: ", ")
         // A user who deletes the file now would lose the passkeys that exist only in it.
@@ -63,7 +63,7 @@ struct ImportCommand: AsyncParsableCommand {
             guard result.added + result.present.count > 0 else {
                 throw CommandFailure("\(sentence): none of \(file) could be kept", status: .dataError)
             }
-            return report("\(sentence): not all that is in \(file); its keys are in the clear")
+            return report("\(sentence): not everything in \(file); its keys are in the clear")
         }
         report("\(sentence); delete \(file) once your other devices show them, too: its keys are in the clear")
     }

@@ -101,7 +101,7 @@ struct PasskeysShow: AsyncParsableCommand {
             try PasskeyChoice.find(which, in: try await unlocked.vault.summaries()).relyingParty
         }
         guard let relyingParty else {
-            throw CommandFailure("this version can't read that passkey; use a later one", status: .notPermitted)
+            throw CommandFailure("this version can't read that passkey; use a later version", status: .notPermitted)
         }
         let pages = try await untilSignal { try await site.pages(of: relyingParty) }
         try StandardOutput.writeLine(try site.text(pages, of: relyingParty, json: output.json))
@@ -129,7 +129,7 @@ struct PasskeysHistory: AsyncParsableCommand {
             let passkeys = try await vault.summaries()
             let uses = try await PasskeyHistory(vault).all.prefix(last ?? .max)
             if output.json { return JSONText.object([("history", .array(uses.map(PasskeyJSON.use)))]).description }
-            if uses.isEmpty { report("there were no requests yet") }
+            if uses.isEmpty { report("there have been no requests yet") }
             return uses.isEmpty ? "" : PasskeyText.history(uses, of: passkeys)
         }
     }
@@ -193,7 +193,7 @@ struct PasskeysRename: AsyncParsableCommand {
             let passkey = try PasskeyChoice.find(which, in: try await vault.summaries())
             guard let user = passkey.user else {
                 throw CommandFailure(
-                    "this version can't read that passkey, so it can't rename it; use a later one",
+                    "this version can't read that passkey, so it can't rename it; use a later version",
                     status: .notPermitted
                 )
             }
@@ -214,7 +214,7 @@ struct PasskeysDelete: AsyncParsableCommand {
         commandName: "delete",
         abstract: "Delete a passkey permanently on every device.",
         discussion: """
-            The site keeps its part of the passkey: remove it there, too. First make sure that you can sign in there \
+            The site keeps its part of the passkey: remove it there as well. First make sure that you can sign in there \
             without it.
 
             \(PasskeyChoice.explanation)

@@ -21,6 +21,6 @@ enum CodeAge {
     /// Returns a warning about an old code.
     static func warning(_ age: UInt64?) -> String? {
         guard let age, age > maximumWithoutWarning else { return nil }
-        return "OLD CODE: it was made \(text(age)) ago. Go on only if you have just asked for it yourself."
+        return "OLD CODE: it was made \(text(age)) ago. Continue only if you just asked for it yourself."
     }
 }

@@ -13,7 +13,7 @@ struct LinkOfferPrompt: Sendable {
             let answer = try await Pinentry.forSignIn(pinentry).confirm(
                 description: "Link this device with the computer that shows the code?\n\nThe computer can then ask "
                     + "this device again without a code, through the relay \(relay). Each request still needs a "
-                    + "tap, the PIN and Bluetooth.\n\nLink only a computer of your own.",
+                    + "tap, the PIN and Bluetooth.\n\nLink only your own computer.",
                 ok: "Link",
                 cancel: "Don't link"
             )

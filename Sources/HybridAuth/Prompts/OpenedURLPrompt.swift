@@ -30,8 +30,9 @@ struct OpenedURLPrompt: Sendable {
         do throws(PinentryError) {
             let answer = try await pinentry.confirm(
                 description: "A link asks this device to sign in on another one. The code came from the link, not "
-                    + "from a camera.\n\nGo on only if you have just read a code from a device before you.\(made) The relay \(relay) and Bluetooth will be used.\(old)",
-                ok: "Go on",
+                    + "from a camera.\n\nContinue only if you just scanned a code on a device in front of you.\(made) "
+                    + "The relay \(relay) and Bluetooth will be used.\(old)",
+                ok: "Continue",
                 cancel: "Decline"
             )
             if answer == .yes { return }

@@ -64,15 +64,15 @@ enum SignInPromptText {
     /// Returns the text of a notice.
     static func notice(_ notice: Notice, _ operation: RequestedOperation) -> String {
         switch (notice, operation.relyingParty.kind, operation) {
-        case (.dataNotStated, _, _): "\(unstated) This device does not use its SSH key without that."
+        case (.dataNotStated, _, _): "\(unstated) This device doesn't use its SSH key without that."
         case (.noPasskey, _, .signSSH), (.noPasskey, .ssh, _): "This device does not have the SSH key."
         case (.noPasskey, .domain, _): "This device has no passkey that this site accepts."
         case (.noPasskey, .pam, _): "This device has no passkey that this computer accepts."
         case (.alreadyRegistered, .domain, _):
-            "This device has a passkey for this site already; no other is needed."
-        case (.alreadyRegistered, .ssh, _): "This device has this SSH key already; no other is needed."
+            "This device already has a passkey for this site; you don't need another."
+        case (.alreadyRegistered, .ssh, _): "This device already has this SSH key; you don't need another."
         case (.alreadyRegistered, .pam, _):
-            "This device has a passkey for this computer already; no other is needed."
+            "This device already has a passkey for this computer; you don't need another."
         }
     }
 

@@ -81,7 +81,7 @@ struct SignInPrompts: UserInteraction {
         let complaint: String? =
             switch problem {
             case .wrong(let attemptsLeft): "Wrong PIN; attempts left before a delay: \(attemptsLeft)"
-            case .keyReplaced: "The vault has another key now; type the PIN"
+            case .keyReplaced: "The vault has a new key now; type the PIN"
             case nil: nil
             }
         return try await askPIN(for: operation, complaint: complaint)

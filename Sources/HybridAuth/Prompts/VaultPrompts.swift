@@ -80,7 +80,7 @@ struct VaultPrompts: Sendable {
         let secret = try await mappingFailures(choosing: "passphrase") {
             try await pinentry.getNewPIN(
                 description: "A new passphrase for this vault\n\n\(SafeText(quoting: path))\n\nIt opens every copy of "
-                    + "the vault anywhere. Five words drawn at random are enough; a sentence from a book is not.",
+                    + "the vault, on any device. Five random words are enough; a sentence from a book is not.",
                 texts: .passphrase
             ) { secret in
                 guard let passphrase = secret.withUnsafeBytes({ Passphrase(utf8: $0) }) else {
@@ -153,21 +153,21 @@ struct VaultPrompts: Sendable {
 
     /// Returns the question about a key that is new to this device.
     private static func comparison(of key: String, isReplacement: Bool) -> String {
-        let what = isReplacement ? "This vault has another key than before" : "This vault's key is new to this device"
+        let what = isReplacement ? "This vault's key has changed" : "This vault's key is new to this device"
         return "\(what)\n\n\(key)\n\nCompare these digits with a device that has the vault already; hybrid-auth vault "
             + "status shows them there. If they differ, cancel: someone who knows an earlier secret of the vault has "
-            + "put a key of their own there. Without such a device, they can't be checked."
+            + "put their own key there. Without such a device, they can't be checked."
     }
 
     /// Returns the question about the key of a backup, with which no device may be left to compare.
     private static func comparison(ofBackup key: String, isReplacement: Bool) -> String {
         let what =
             isReplacement
-            ? "This backup has another key than the vault had here, as one from before a rekey has"
+            ? "This backup uses a different key; backups made before a rekey do"
             : "The key of this backup is new to this device"
-        return "\(what)\n\n\(key)\n\nhybrid-auth vault backup showed these digits when it wrote the file. If you noted "
-            + "others, cancel: someone who knows an earlier secret of the vault has made this file. If you noted none, "
-            + "restore only a file that no one else could replace."
+        return "\(what)\n\n\(key)\n\nhybrid-auth vault backup showed these digits when it wrote the file. If you "
+            + "wrote down different ones, cancel: someone who knows an earlier secret of the vault has made this "
+            + "file. If you wrote down none, restore only a file that no one else could replace."
     }
 
     private func askPortableSecret(for path: String, _ purpose: String) async throws -> PortableSecret {
@@ -185,7 +185,7 @@ struct VaultPrompts: Sendable {
             } catch {
                 if error == .mistyped, mistyped == nil {
                     mistyped = passphrase
-                    complaint = "The recovery code has a typing error"
+                    complaint = "The recovery code has a typo"
                 } else if let passphrase {
                     // A second mismatch means a passphrase that only looks like a recovery code.
                     return .passphrase(passphrase)
@@ -201,7 +201,7 @@ struct VaultPrompts: Sendable {
     func show(_ code: RecoveryCode, for path: String) async throws {
         try await confirm(
             "The recovery code of this vault\n\n\(SafeText(quoting: path))\n\n\(code.text)\n\nWrite it on paper and keep "
-                + "it away from this device. It is shown only now.",
+                + "it away from this device. It is shown only once.",
             ok: "Written down",
             timeout: .seconds(600)
         )

@@ -115,13 +115,13 @@ extension ScanInput {
             throw CommandFailure(
                 finding.showsOthers
                     ? "\(name): its QR code is not a sign-in code, whose text begins with FIDO:/"
-                    : "\(name): no QR code was found; show it larger, whole with its light border, and sharp",
+                    : "\(name): no QR code found; use a sharper, larger picture that includes the white margin",
                 status: .dataError
             )
         }
         guard finding.wanted.count == 1 else {
             throw CommandFailure(
-                "\(name): there are \(finding.wanted.count) different sign-in codes; crop it so that one is left",
+                "\(name): there are \(finding.wanted.count) different sign-in codes; crop it so that only one is left",
                 status: .dataError
             )
         }
@@ -176,7 +176,7 @@ extension ScanInput {
             case .camera(let error): throw error
             case .timedOut:
                 throw CommandFailure(
-                    "the camera saw no sign-in code in time; try again in more light",
+                    "the camera saw no sign-in code in time; try again with more light",
                     status: .temporary
                 )
             case .cancelled: throw CancellationError()

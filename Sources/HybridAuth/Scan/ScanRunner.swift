@@ -41,7 +41,7 @@ struct ScanRunner: Sendable {
 
     /// The failure without a relay.
     static let noRelay = CommandFailure(
-        "no relay is chosen; run hybrid-auth setup, or name yours with --tunnel-domain (a number, or its host name)",
+        "no relay is chosen; run hybrid-auth setup, or use --tunnel-domain with its number or host name",
         status: .usage
     )
 
@@ -106,7 +106,8 @@ struct ScanRunner: Sendable {
         }
         if offer.hint == .presentCredential || offer.hint == .issueCredential {
             throw CommandFailure(
-                "the code asks for a digital credential, and hybrid-auth is no wallet; scan it with a phone that has one",
+                "the code asks for a digital credential, and hybrid-auth is not a wallet; scan it with a phone that "
+                    + "has one",
                 status: .dataError
             )
         }

@@ -33,7 +33,11 @@ struct SetupCommand: AsyncParsableCommand {
     var cacert: String?
 
     @Option(
-        help: ArgumentHelp("For the check: connect elsewhere, as curl does.", valueName: "host:port:host2:port2"),
+        help: ArgumentHelp(
+            "Connect the check to another address (like curl "
+                + "--connect-to).",
+            valueName: "host:port:host2:port2"
+        ),
         transform: ConnectTo.argument
     )
     var connectTo: ConnectTo?
@@ -82,7 +86,7 @@ struct SetupCommand: AsyncParsableCommand {
             throw CommandFailure(AuthSettings.noDomain(tunnelDomain), status: .usage)
         }
         guard dialogue.isPossible else {
-            throw CommandFailure("there is no terminal to ask on; name the relay with --tunnel-domain", status: .usage)
+            throw CommandFailure("there is no terminal to ask on; use --tunnel-domain", status: .usage)
         }
         report("a relay forwards messages between this device and the one you sign in on, and can't read them;")
         report("ask its operator for its number or host name, or see hybrid-relay domain")
@@ -108,7 +112,7 @@ struct SetupCommand: AsyncParsableCommand {
         options.connectTo = connectTo
         options.environment = ProcessEnvironment.variables
         options.token = try AuthSettings.tokenFile(for: domain, settings).map(AuthSettings.token)
-        report("checking the relay \(domain.host); this takes some seconds")
+        report("checking the relay \(domain.host); this takes a few seconds")
         let result: CheckReport
         do {
             result = try await RelayChecker(relay: RelayAddress("wss://\(domain.host)"), options: options).run()
@@ -125,7 +129,7 @@ struct SetupCommand: AsyncParsableCommand {
                 if case .differs = check.outcome { check.id.rawValue } else { nil }
             }
             throw CommandFailure(
-                "the relay does not do what phones need (\(names.joined(separator: ", "))); nothing was written; see "
+                "the relay lacks what phones need (\(names.joined(separator: ", "))); nothing was written; see "
                     + "hybrid-relay check wss://\(domain.host), or use --no-check",
                 status: .unavailable
             )

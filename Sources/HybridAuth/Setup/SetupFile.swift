@@ -84,7 +84,7 @@ struct SetupFile {
         // The checks and questions take time; a change made meanwhile must not be lost.
         do throws(CommandFailure) {
             guard try Self.content(path) == old else {
-                throw CommandFailure("\(path) was changed meanwhile; run setup again", status: .temporary)
+                throw CommandFailure("\(path) has changed in the meantime; run setup again", status: .temporary)
             }
         } catch {
             unlink(template)

@@ -54,7 +54,7 @@ struct VaultAgentCommand: AsyncParsableCommand {
             return ServiceSocket(inherited: inherited.descriptor)
         }
         guard let path = socket ?? VaultAgentClient.defaultPath(ProcessEnvironment.variables) else {
-            throw CommandFailure("XDG_RUNTIME_DIR is not set; set it, or name a socket with --socket", status: .usage)
+            throw CommandFailure("XDG_RUNTIME_DIR is not set; set it, or use --socket", status: .usage)
         }
         return try ServiceSocket(path: path)
     }

@@ -21,12 +21,16 @@ struct VaultBackupCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard !file.isEmpty else {
-            throw CommandFailure("the backup can't be written: no file is named; name a new one", status: .ioError)
+            throw CommandFailure(
+                "the backup can't be written: there is no file name; give the name of a new "
+                    + "file",
+                status: .ioError
+            )
         }
         try await options.runUnlocked(to: "Write a backup of this vault") { unlocked in
             let key = try await unlocked.vault.backUp(to: file)
             report("wrote \(file); it opens with the passphrase or recovery code of the vault")
-            report("note the digits of its key, which vault restore shows: \(key)")
+            report("write down the digits of its key, which vault restore shows: \(key)")
         }
     }
 }
@@ -79,7 +83,7 @@ struct VaultRestore: AsyncParsableCommand {
             let added = try await vault.merge(backup, expecting: difference)
             if !difference.isEmpty { report("accepted: \(VaultAccept.summary(difference))") }
             report(
-                added == 0 ? "the vault already has all of the backup" : "added \(added) files from the backup"
+                added == 0 ? "the vault already has everything in the backup" : "added \(added) files from the backup"
             )
         }
     }

@@ -25,8 +25,8 @@ struct VaultFingerEnable: AsyncParsableCommand {
         commandName: "enable",
         abstract: "Allow fingerprints in place of the PIN on this device.",
         discussion: """
-            The fingers that are enrolled now are recorded. If they change, the PIN is needed until this command runs \
-            again. Every finger that is enrolled for this user opens the vault, so enroll only your own.
+            The fingers that are enrolled now are recorded. If they change, the PIN is needed until this command is \
+            run again. Every finger that is enrolled for this user opens the vault, so enroll only your own.
             """
     )
 

@@ -69,7 +69,7 @@ struct VaultRekey: AsyncParsableCommand {
     @OptionGroup var options: VaultOptions
 
     func run() async throws {
-        try await options.runUnlocked(to: "Give this vault another key") { unlocked in
+        try await options.runUnlocked(to: "Give this vault a new key") { unlocked in
             let (vault, prompts) = (unlocked.vault, unlocked.prompts)
             let slots = try await vault.portableSlots()
             let passphrase = slots.passphrases > 0 ? try await prompts.askNewPassphrase(for: unlocked.path) : nil
@@ -78,8 +78,8 @@ struct VaultRekey: AsyncParsableCommand {
             if !opensElsewhere {
                 // A sync server may withhold slots, which the rekey would make useless.
                 try await prompts.confirm(
-                    "This vault has neither passphrase nor recovery code now. With another key it opens on this "
-                        + "device only; all others are locked out.",
+                    "This vault has neither passphrase nor recovery code now. With a new key it opens only on this "
+                        + "device; all others are locked out.",
                     ok: "Lock them out"
                 )
             }
@@ -89,7 +89,7 @@ struct VaultRekey: AsyncParsableCommand {
                 report(
                     "everything is encrypted with a new key; other devices need the new passphrase or recovery code"
                 )
-                report("go on there only if they show the new key as \(new)")
+                report("continue there only if they show the new key as \(new)")
             } else {
                 report("everything is encrypted with a new key; other devices are locked out")
                 report(VaultStatusCommand.opensNowhereElse)
@@ -152,10 +152,10 @@ struct VaultInitCommand: AsyncParsableCommand {
 struct VaultChangePIN: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "change-pin",
-        abstract: "Choose another PIN for this device."
+        abstract: "Choose a new PIN for this device."
     )
 
-    private static let purpose = "Choose another PIN for this vault"
+    private static let purpose = "Choose a new PIN for this vault"
     private static let changed = "the PIN was changed; it is valid on this device only"
 
     @OptionGroup var options: VaultOptions

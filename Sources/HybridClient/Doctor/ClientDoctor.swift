@@ -18,7 +18,7 @@ struct ClientDoctor: AsyncParsableCommand {
             Checks Bluetooth, the network and the relays in the order in which a ceremony needs them, and then the \
             security key of hybrid-key and the linked phones. Prints one line for each check on standard output, with a remedy below. Sends nothing but a test advert, if there are two \
             adapters, and to each relay a request for a tunnel that does not exist. Exits with 0 if a ceremony could \
-            work; else with the exit code of show-qr for the first obstacle.
+            work, otherwise with the exit code of show-qr for the first obstacle.
             """
     )
 

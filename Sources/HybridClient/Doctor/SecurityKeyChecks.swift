@@ -64,7 +64,7 @@ enum SecurityKeyChecks {
         return DoctorFinding(
             .snap,
             .warning,
-            "\(found.joined(separator: ", ")): an older snapd admits keys of known makers only",
+            "\(found.joined(separator: ", ")): older versions of snapd permit only keys of known makers",
             remedy: "update snapd to a release with its pull request 17524 (August 2026), then: sudo snap connect "
                 + "\(first):u2f-devices"
         )
@@ -81,12 +81,12 @@ enum SecurityKeyChecks {
             return !files.contains(where: grantsAllDevices)
         }
         guard let first = closed.first else {
-            return DoctorFinding(.flatpak, .fine, "\(found.joined(separator: ", ")) may use devices")
+            return DoctorFinding(.flatpak, .fine, "\(found.joined(separator: ", ")) can use devices")
         }
         return DoctorFinding(
             .flatpak,
             .warning,
-            "\(closed.joined(separator: ", ")) may not use security keys",
+            "\(closed.joined(separator: ", ")) can't use security keys",
             remedy: "run: flatpak override --user --device=all \(first)"
         )
     }

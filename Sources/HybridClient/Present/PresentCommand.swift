@@ -19,7 +19,7 @@ struct PresentCommand: AsyncParsableCommand {
         discussion: """
             The request is {"digital": …} with the options that a website passes to navigator.credentials.get(), as \
             JSON. Standard output carries only the credential as JSON: the protocol and the data for the website's \
-            server. It holds personal data and is written nowhere else. The phone shows the origin to its user and \
+            server. It contains personal data and is written nowhere else. The phone shows the origin to its user and \
             trusts this program to name the true one.
             """
     )
@@ -48,7 +48,11 @@ struct PresentCommand: AsyncParsableCommand {
     var json = false
 
     @Option(
-        help: ArgumentHelp("Seconds to wait for a phone, and again for its user; default: 120.", valueName: "s")
+        help: ArgumentHelp(
+            "Seconds to wait for a phone, then again for its user's answer; default: "
+                + "120.",
+            valueName: "s"
+        )
     )
     var timeout: Int = 120
 

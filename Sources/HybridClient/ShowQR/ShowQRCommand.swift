@@ -78,7 +78,7 @@ struct ShowQRCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Seconds to wait for a phone, and again for its user; default: the request's timeout, or 120.",
+            "Seconds to wait for a phone, then again for its user's answer; default: the request's timeout, or 120.",
             valueName: "s"
         )
     )

@@ -111,7 +111,7 @@ struct ShowQRRunner: Sendable {
         do throws(CommandFailure) {
             offered.link.name = try store.freeName(for: offered.link)
             guard await linkQuestion.isConfirmed(offered, report) else {
-                return report.notify(ProgressState("not-linked", "not linked: there was no answer yes"))
+                return report.notify(ProgressState("not-linked", "not linked: the answer was not yes"))
             }
             let link = offered.link
             try store.save(link)

@@ -90,7 +90,7 @@ final class DemoNarration: Sendable {
             : "one passkey created and used; both responses verified"
         title("Done in \(tenths / 10).\(tenths % 10) s: \(facts).")
         say(
-            "The relay saw only ciphertext. The radio was virtual and the user a script. With two devices, a relay and a user,"
+            "The relay saw only ciphertext. The radio was virtual, and the user was a script. With two devices, a relay and a user,"
         )
         say("hybrid-client and hybrid-auth do the same.")
     }

@@ -107,7 +107,7 @@ struct LabEnvironmentFile {
     }
 
     private static func existing(_ path: String) -> CommandFailure {
-        CommandFailure("\(path) exists already; choose another name, or remove it", status: .ioError)
+        CommandFailure("\(path) already exists; choose a different name, or remove it", status: .ioError)
     }
 
     private static func failure(_ path: String) -> CommandFailure {

@@ -44,7 +44,7 @@ final class CodeReader: Sendable {
 
     private func screen(_ display: String?, _ timeout: Duration) async throws -> QROffer {
         guard display != nil || !(ProcessEnvironment.variables["DISPLAY"] ?? "").isEmpty else {
-            throw CommandFailure("DISPLAY is not set; name one with --display, or use xvfb-run", status: .unavailable)
+            throw CommandFailure("DISPLAY is not set; use --display or xvfb-run", status: .unavailable)
         }
         let code: ScannedText
         do throws(CameraCodeScanner.Failure) {
@@ -60,7 +60,9 @@ final class CodeReader: Sendable {
             switch error {
             case .camera(let error): throw CommandFailure(error)
             case .timedOut:
-                let sentence = "no sign-in code was on the screen in time; let the browser show one, as large as it can"
+                let sentence =
+                    "no sign-in code was on the screen in time; let the browser show one as large as "
+                    + "possible"
                 throw CommandFailure(sentence, code: "no-code", status: .temporary)
             case .cancelled: throw CancellationError()
             }
@@ -92,7 +94,7 @@ final class CodeReader: Sendable {
             }
         }
         guard finding.wanted.count == 1, let code = finding.wanted.first else {
-            let what = finding.wanted.isEmpty ? "is no sign-in code" : "are \(finding.wanted.count) sign-in codes"
+            let what = finding.wanted.isEmpty ? "is not a sign-in code" : "are \(finding.wanted.count) sign-in codes"
             throw CommandFailure("\(path): there \(what) in it; one is needed", status: .dataError)
         }
         return try offer(code)

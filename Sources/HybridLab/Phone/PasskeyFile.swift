@@ -26,7 +26,11 @@ struct PasskeyFile: Sendable {
         } catch let failure as CommandFailure {
             throw failure
         } catch {
-            throw CommandFailure("\(path) is not a passkey file of hybrid-lab; name another", status: .dataError)
+            throw CommandFailure(
+                "\(path) is not a passkey file of hybrid-lab; use a different "
+                    + "file",
+                status: .dataError
+            )
         }
     }
 

@@ -173,7 +173,7 @@ struct PhoneCommand: AsyncParsableCommand {
     private static func absolute(_ path: String) throws(CommandFailure) -> String {
         guard !path.hasPrefix("/") else { return path }
         guard let folder = getcwd(nil, 0) else {
-            throw CommandFailure("the working directory is gone; name an absolute path", status: .noInput)
+            throw CommandFailure("the working directory is gone; use an absolute path", status: .noInput)
         }
         defer { free(folder) }
         return "\(String(cString: folder))/\(path)"

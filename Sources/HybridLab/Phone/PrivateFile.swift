@@ -33,7 +33,7 @@ struct PrivateFile: Sendable {
             guard fstat(descriptor, &status) == 0 else { throw failed("can't be read", .noInput) }
             try check(status)
             guard lock.acquire() else {
-                let sentence = "\(path) is in use by another phone; wait until it has ended, or name another"
+                let sentence = "\(path) is in use by another phone; wait until it has ended, or use a different file"
                 throw CommandFailure(sentence, status: .temporary)
             }
             // The previous holder of the lock may have replaced the file.
@@ -52,7 +52,11 @@ struct PrivateFile: Sendable {
             if count == 0 { return bytes }
             bytes += chunk[..<count]
             guard bytes.count <= limit else {
-                throw CommandFailure("\(path) is longer than \(limit >> 20) MiB; name another", status: .noInput)
+                throw CommandFailure(
+                    "\(path) is longer than \(limit >> 20) MiB; use a different "
+                        + "file",
+                    status: .noInput
+                )
             }
         }
     }

@@ -107,7 +107,7 @@ struct PhoneAndBrowser: Sendable {
         } catch {
             close(output)
             throw CommandFailure(
-                "hybrid-auth cannot be run: \(error.reason); put it beside hybrid-lab",
+                "hybrid-auth cannot be run: \(error.reason); put it next to hybrid-lab",
                 status: .unavailable
             )
         }

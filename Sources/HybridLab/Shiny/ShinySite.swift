@@ -74,7 +74,7 @@ struct ShinySite: Sendable {
         let paths = folders.map { "\($0)/\(programName)" }
         guard let found = paths.first(where: { path in access(path, X_OK) == 0 }) else {
             throw CommandFailure(
-                "\(programName) is neither beside hybrid-lab nor in PATH; \(remedy)",
+                "\(programName) is neither next to hybrid-lab nor in PATH; \(remedy)",
                 status: .unavailable
             )
         }

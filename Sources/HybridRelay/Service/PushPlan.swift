@@ -32,7 +32,7 @@ enum PushPlan {
         } catch {
             let name = authorities ?? "the system's list"
             throw CommandFailure(
-                "\(name) can't be read as certificates (PEM); name another file with --push-cacert",
+                "\(name) can't be read as certificates (PEM); use a different file with --push-cacert",
                 status: .noInput
             )
         }

@@ -195,7 +195,7 @@ private let metricHelp = [
     "hybrid_relay_revocations": "Revoked contact IDs that are remembered.",
     "hybrid_relay_wakeups_total": "Requests for linked phones, by outcome.",
     "hybrid_relay_pushes_total": "Messages for push servers, by outcome.",
-    "hybrid_relay_pushes_pending": "Messages that a push server has not answered.",
+    "hybrid_relay_pushes_pending": "Messages that wait for a push server's response.",
     "hybrid_relay_tunnel_bytes_total": "Bytes carried by tunnels, counted when they end.",
     "hybrid_relay_tunnel_ends_total": "Tunnels ended, by reason.",
     "hybrid_relay_refusals_total": "Requests refused, by HTTP status.",

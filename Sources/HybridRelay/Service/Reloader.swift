@@ -91,7 +91,7 @@ struct Reloader {
             try replace(part)
             failures.withLock { $0[part] = nil }
             part.counter("done").increment()
-            logger.notice("\(part) read again")
+            logger.notice("\(part) reloaded")
             return true
         } catch {
             let reason = "\(error)"
@@ -130,6 +130,6 @@ struct Reloader {
         let now = Self.fixed(configuration)
         let changed = fixed.keys.filter { now[$0] != fixed[$0] }.sorted()
         guard !changed.isEmpty else { return }
-        logger.warning("changed, but applied only by a restart: \(changed.joined(separator: ", "))")
+        logger.warning("changed, but takes effect only after a restart: \(changed.joined(separator: ", "))")
     }
 }

@@ -96,7 +96,7 @@ enum RelaySettings {
         list: "push-allow",
         SettingParser(expected: "HOST[:PORT][/PATH]", placeholder: "host[:port][/path]") { AllowedPushServer($0) },
         help:
-            "Push servers in the own network, HOST[:PORT], or with the beginning of the paths that may be requested, "
+            "Push servers in your own network, HOST[:PORT], or with the beginning of the paths that may be requested, "
             + "HOST[:PORT]/PATH; can be repeated. Others must be on the public internet."
     )
     static let pushCacert = Setting(

@@ -105,8 +105,8 @@ public struct AuthenticatorFailure: ExplainedFailure, Equatable {
         "too-many-requests",
         .notPermitted,
         .operationDenied,
-        "one code is enough for \(Authenticator.maximumPromptedRequests) requests and \(Authenticator.maximumPrompts) "
-            + "prompts; scan a new code if you trust the other device",
+        "this code's limit (\(Authenticator.maximumPromptedRequests) requests, \(Authenticator.maximumPrompts) "
+            + "prompts) is used up; scan a new code if you trust the other device",
         endsPrompts: true
     )
 
@@ -126,7 +126,7 @@ public struct AuthenticatorFailure: ExplainedFailure, Equatable {
         "signed-data-missing",
         .notPermitted,
         .noCredentials,
-        "the other device did not say what is to be signed, and the SSH key signs nothing else",
+        "the other device did not say what is to be signed, and the SSH key signs nothing without that",
         outcome: .noPasskey
     )
 
@@ -135,7 +135,7 @@ public struct AuthenticatorFailure: ExplainedFailure, Equatable {
         "signed-data-mismatch",
         .dataError,
         .invalidParameter,
-        "the other device asked to sign other data than it stated; do not trust it"
+        "the other device asked you to sign something different from what it showed; do not trust it"
     )
 
     /// The stated data is neither an SSH login nor an SSH message, or names another kind of relying party.
@@ -159,7 +159,7 @@ public struct AuthenticatorFailure: ExplainedFailure, Equatable {
         "already-registered",
         .notPermitted,
         .credentialExcluded,
-        "there is a passkey for this site already",
+        "there is already a passkey for this site",
         outcome: .alreadyRegistered
     )
 

@@ -280,6 +280,6 @@ package struct NewPINTexts: Sendable {
     package static let passphrase = NewPINTexts(
         prompt: "Passphrase:",
         repeatPrompt: "Again:",
-        mismatch: "The two are not the same; type it again"
+        mismatch: "The two differ; type it again"
     )
 }

@@ -23,7 +23,7 @@ package struct PinentryError: ExplainedFailure, Hashable {
 
     /// A path that cannot be run, such as a directory or a file without execute permission.
     package static func cannotRun(_ name: String) -> PinentryError {
-        PinentryError("\(name) can't be run; name an executable file with --pinentry")
+        PinentryError("\(name) can't be run; use an executable file with --pinentry")
     }
 
     /// The program sent no greeting.

@@ -63,25 +63,26 @@ package enum TPMError: ExplainedFailure, Hashable {
     package var cause: String {
         switch self {
         case .absent(let path): "there is no TPM at \(path)"
-        case .notPermitted(let path): "this user may not use the TPM (\(path))"
+        case .notPermitted(let path): "this user is not permitted to use the TPM (\(path))"
         case .libraryMissing(let what): "the TPM's library can't be loaded (\(what))"
         case .busy: "the TPM is busy or does not answer"
         case .lockedOut(let minutes):
-            "the TPM tries no PIN for \(minutes) \(minutes == 1 ? "minute" : "minutes"), because this or another "
-                + "program gave too many wrong ones"
+            "the TPM accepts no PIN for \(minutes) \(minutes == 1 ? "minute" : "minutes"), because this or another "
+                + "program tried too many wrong ones"
         case .cleared: "the TPM was cleared, or its storage key was replaced, since it sealed the PIN's slot"
         case .otherTPM: "another TPM sealed the PIN's slot"
         case .objectDamaged: "the TPM does not accept the PIN's slot, which was changed or is damaged"
         case .unsuitableParent:
-            "the key at 0x81000001 in the TPM is no storage key (fixed to the TPM, restricted, for decryption, SHA-256)"
-        case .ownerPasswordSet: "the TPM has no storage key at 0x81000001, and its owner password protects making one"
+            "the key at 0x81000001 in the TPM is not a storage key (fixed to the TPM, restricted, for decryption, "
+                + "SHA-256)"
+        case .ownerPasswordSet: "the TPM has no storage key at 0x81000001, and its owner password prevents creating one"
         case .failed(let what): "the TPM reports an error (\(what))"
         }
     }
 
     private var remedy: String {
         switch self {
-        case .absent: "turn it on in the firmware's settings, or name another with HYBRID_TPM"
+        case .absent: "turn it on in the firmware's settings, or set HYBRID_TPM to a different one"
         case .notPermitted: "join the group tss and log in again"
         case .libraryMissing: "install libtss2-esys-3.0.2-0, libtss2-rc0 and libtss2-tcti-device0"
         case .busy: "try again when other programs are done with it"

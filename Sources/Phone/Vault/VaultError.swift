@@ -142,16 +142,16 @@ package enum VaultError: ExplainedFailure, Hashable {
         case .incomplete(let path):
             (.noInput, "the vault at \(path) lacks vault.json; let the file sync finish or restore a backup")
         case .notAVault(let path):
-            (.noInput, "\(path) is not empty and holds no vault; choose an empty directory")
+            (.noInput, "\(path) is not empty and has no vault; choose an empty directory")
         case .anotherVault(let path):
             (
                 .dataError,
-                "vault.json at \(path) names another vault than before; restore that file or the whole directory, or "
+                "vault.json at \(path) names a different vault; restore that file or the whole directory, or "
                     + "run hybrid-auth vault forget if you replaced the vault"
             )
         case .alreadyExists(let path):
-            (.notPermitted, "there is a vault at \(path) already; nothing was changed")
-        case .notADirectory(let path): (.noInput, "\(path) is not a directory; choose another path for the vault")
+            (.notPermitted, "there is already a vault at \(path); nothing was changed")
+        case .notADirectory(let path): (.noInput, "\(path) is not a directory; choose a different path for the vault")
         case .loosePermissions(let path, let mode, let system):
             (
                 .notPermitted,
@@ -196,7 +196,7 @@ package enum VaultError: ExplainedFailure, Hashable {
         case .changeNotRecorded(let what):
             (
                 .ioError,
-                "it is saved, but this device could not record that (\(what)), so a file sync could undo it unnoticed; "
+                "it is saved, but this device could not record that (\(what)), so a file sync could silently undo it; "
                     + "free some space or allow writing, and open the vault again"
             )
         case .deletionNotRecorded(let what):
@@ -218,8 +218,8 @@ package enum VaultError: ExplainedFailure, Hashable {
         case .passphraseTooWeak(let bits):
             (
                 .notPermitted,
-                "the passphrase is worth about \(bits) bits, and \(Passphrase.minimumBits) are needed; take five words "
-                    + "or more, drawn at random"
+                "the passphrase is worth about \(bits) bits, and \(Passphrase.minimumBits) are needed; use five or "
+                    + "more random words"
             )
         case .noSuchSlot:
             (
@@ -261,7 +261,7 @@ package enum VaultError: ExplainedFailure, Hashable {
             (
                 .notPermitted,
                 "that secret opened an earlier key of this vault, so others may know it, and it opens nothing here; "
-                    + "type a secret that was made with the new key, or make another one on the device that has the key: "
+                    + "type a secret that was made with the new key, or create one on the device that has the key: "
                     + "hybrid-auth vault recovery-code"
             )
         case .passphraseUsedBefore:
@@ -269,7 +269,7 @@ package enum VaultError: ExplainedFailure, Hashable {
                 .notPermitted,
                 "that passphrase has opened this vault before, so others may know it; choose a new one"
             )
-        case .fileExists(let path): (.ioError, "\(path) exists already; choose another name")
+        case .fileExists(let path): (.ioError, "\(path) already exists; choose a different name")
         case .cannotWriteBackup(let what):
             (.ioError, "the backup can't be written (\(what)); choose an existing directory with free space")
         case .backupUnreadable(let what): (.noInput, "the backup can't be read: \(what)")
@@ -277,12 +277,13 @@ package enum VaultError: ExplainedFailure, Hashable {
         case .backupOfAnotherVault(let path):
             (
                 .dataError,
-                "the backup is of another vault than the one at \(path); nothing was changed, choose another --vault"
+                "the backup belongs to a different vault, not to the one at \(path); nothing was changed; choose "
+                    + "another --vault"
             )
         case .cannotWriteExport(let what):
             (.ioError, "the export can't be written (\(what)); choose an existing directory with free space")
         case .exportNamesDirectory(let path):
-            (.ioError, "the export can't be written: \(path) names a directory; name a new file in one")
+            (.ioError, "the export can't be written: \(path) names a directory; give the name of a new file in it")
         case .exportIntoVault(let path):
             (
                 .ioError,
@@ -307,7 +308,7 @@ package enum VaultError: ExplainedFailure, Hashable {
         case .hasPINHere(let path):
             (
                 .notPermitted,
-                "the vault at \(path) has a PIN on this device already; use hybrid-auth vault change-pin"
+                "the vault at \(path) already has a PIN on this device; use hybrid-auth vault change-pin"
             )
         }
     }

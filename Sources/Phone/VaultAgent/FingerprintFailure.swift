@@ -102,7 +102,7 @@ package enum FingerprintFailure: UInt8, ExplainedFailure, CaseIterable {
         case .loggedOut: "the PIN is needed again after a logout; type the PIN"
         case .agentMissing:
             "the vault agent is not running; run systemctl --user enable --now hybrid-auth-agent.socket"
-        case .memoryNotLocked: "the vault agent may not lock memory; raise its limit (LimitMEMLOCK=)"
+        case .memoryNotLocked: "the vault agent is not permitted to lock memory; raise its limit (LimitMEMLOCK=)"
         case .malformed: "the vault agent does not follow the protocol; update hybrid-auth and restart the agent"
         case .cancelled: "the wait for a finger was cancelled"
         }

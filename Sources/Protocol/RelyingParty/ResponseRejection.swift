@@ -201,7 +201,7 @@ extension ResponseRejection.Cause {
         25
     )
     /// The credential is registered already.
-    public static let alreadyRegistered = registration("already-registered", "the passkey is registered already", 27)
+    public static let alreadyRegistered = registration("already-registered", "the passkey is already registered", 27)
 
     // MARK: Sign-in
 

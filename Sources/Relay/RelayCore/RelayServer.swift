@@ -282,7 +282,7 @@ public struct ListenError: ExplainedFailure, Equatable {
     public var sentence: String {
         switch errorNumber {
         case EADDRINUSE: "cannot listen on \(address): another program uses it; stop it, or choose another port"
-        case EACCES: "may not listen on \(address): ports below 1024 need the capability CAP_NET_BIND_SERVICE"
+        case EACCES: "can't listen on \(address): ports below 1024 need the capability CAP_NET_BIND_SERVICE"
         case EADDRNOTAVAIL: "cannot listen on \(address): this computer does not have that address"
         case 0: "cannot listen on \(address)"
         default: "cannot listen on \(address): \(String(cString: strerror(errorNumber)))"

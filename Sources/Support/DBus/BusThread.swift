@@ -185,7 +185,7 @@ extension BusThread {
         if call.cancellation.current != nil {
             call.continuation.resume(returning: .failure(.cancelled))
         } else if pending.count >= BusLimits.pendingCalls {
-            call.continuation.resume(returning: .failure(.malformed("too many calls at one time")))
+            call.continuation.resume(returning: .failure(.malformed("too many calls at once")))
         } else {
             switch send(call.target, call.arguments, expectsReply: true) {
             case .success(let cookie): pending[cookie] = call
@@ -281,7 +281,7 @@ extension BusThread {
         guard case .later = reply else { return answer(message, with: reply) }
         guard deferred.count < BusLimits.deferredReplies else {
             let limits = "org.freedesktop.DBus.Error.LimitsExceeded"
-            return answer(message, with: .error(name: limits, message: "Too many calls at one time."))
+            return answer(message, with: .error(name: limits, message: "Too many calls at once."))
         }
         deferred[token] = sd_bus_message_ref(message)
     }

@@ -53,7 +53,7 @@ extension BluetoothChecks {
                         .ownAdvert,
                         .warning,
                         "\(receiver) did not receive what \(sender) sent",
-                        remedy: "one of the two does not work well; try the other with --adapter"
+                        remedy: "one of the two does not work properly; try the other with --adapter"
                     )
                 }
                 return DoctorFinding(.ownAdvert, .fine, "\(receiver) received the advert of \(sender) after \(time) s")

@@ -97,7 +97,7 @@ extension BluetoothChecks {
             return DoctorFinding(
                 .hearing,
                 .failed,
-                "\(name) receives nothing in \(time) s, not even what \(other) sends beside it",
+                "\(name) receives nothing in \(time) s, not even what \(other) sends next to it",
                 remedy: "try --adapter \(other); unplug \(name) and plug it in again, or see journalctl -u bluetooth"
             )
         }
@@ -105,7 +105,7 @@ extension BluetoothChecks {
             .hearing,
             .warning,
             "\(name) received nothing in \(time) s",
-            remedy: "perhaps no device is near; else check the antenna, or see journalctl -u bluetooth"
+            remedy: "perhaps no device is near; otherwise check the antenna, or see journalctl -u bluetooth"
         )
     }
 
@@ -118,7 +118,7 @@ extension BluetoothChecks {
                 .ownAdvert,
                 .warning,
                 "\(name) did not receive what \(other) sent",
-                remedy: "one of the two does not work well; try the other with --adapter"
+                remedy: "one of the two does not work properly; try the other with --adapter"
             )
         case .notSent(let error)?: DoctorFinding(.ownAdvert, .warning, error)
         case nil: DoctorFinding(.ownAdvert, .skipped, "not checked: needs a second adapter that can send")

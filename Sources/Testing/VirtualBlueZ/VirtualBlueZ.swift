@@ -37,7 +37,7 @@ package actor VirtualBlueZ {
         let (messages, sink) = AsyncStream.makeStream(of: BusMessage.self, bufferingPolicy: .bufferingOldest(backlog))
         let connection = try await BusConnection.connect(to: address) { message in
             if case .enqueued = sink.yield(message) { return .later }
-            return .error(name: "org.freedesktop.DBus.Error.LimitsExceeded", message: "Too many calls at one time.")
+            return .error(name: "org.freedesktop.DBus.Error.LimitsExceeded", message: "Too many calls at once.")
         }
         let bluez = VirtualBlueZ(connection, settings)
         return try await withCleanup {

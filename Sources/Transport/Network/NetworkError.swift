@@ -130,7 +130,7 @@ public struct NetworkError: ExplainedFailure, Hashable {
             "certificate-not-trusted",
             issuer.map {
                 "the certificate for \(host) is not trusted: it was issued by \"\($0)\"; if that is your own authority, "
-                    + "or that of a network that intercepts TLS and that you trust, name its certificate with --cacert"
+                    + "or that of a network that intercepts TLS and that you trust, pass its certificate with --cacert"
             } ?? "the certificate for \(host) is not trusted and names no issuer; contact the relay's operator"
         )
     }
@@ -138,7 +138,7 @@ public struct NetworkError: ExplainedFailure, Hashable {
     public static func certificateSelfSigned(host: String) -> Self {
         Self(
             "certificate-self-signed",
-            "the certificate for \(host) is not trusted: it is self-signed; if the relay is your own, name the "
+            "the certificate for \(host) is not trusted: it is self-signed; if the relay is your own, pass the "
                 + "certificate with --cacert"
         )
     }
@@ -190,7 +190,7 @@ public struct NetworkError: ExplainedFailure, Hashable {
     public static func trustAnchorsUnusable(_ path: String) -> Self {
         Self(
             "cacert-unusable",
-            "\(path) can't be read as certificates (PEM); name another file with --cacert",
+            "\(path) can't be read as certificates (PEM); use a different file with --cacert",
             status: .noInput
         )
     }
@@ -200,7 +200,7 @@ public struct NetworkError: ExplainedFailure, Hashable {
     /// The relay requires a token, or another one (HTTP status 401).
     public static let notAuthorized = Self(
         "relay-token-refused",
-        "the relay requires a valid token; name its file with --tunnel-token-file"
+        "the relay requires a valid token; use --tunnel-token-file"
     )
     /// The relay is full or shutting down, or a server behind it is (HTTP status 429, 502 or 503).
     public static let relayBusy = Self("relay-busy", "the relay is full or shutting down; try again in a minute")

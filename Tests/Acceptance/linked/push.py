@@ -239,7 +239,7 @@ def push_attacks(env):
         address = DBusAddress(CONNECTOR_PATH, bus_name=SERVICE, interface=CONNECTOR)
         arguments = {"token": ("s", registration.token), "message": ("ay", wake_up)}
         bus.send_and_get_reply(new_method_call(address, "Message", "a{sv}", (arguments,)), timeout=60)
-    phone.until("another program than the push service sent it")
+    phone.until("a program other than the push service sent it")
     must(len(env.notifications.questions) == questions, "expected no notification; found one")
     states = [link["state"] for link in phone.links()]
     must(states == ["active"], f"expected the link not to be muted; found {states}")

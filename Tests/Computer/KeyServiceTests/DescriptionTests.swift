@@ -75,7 +75,7 @@ struct DescriptionTests {
         let data = try passkey.sign(try passkey.login(TestServer.session(1)))
         let request = try #require(try client.send(data, to: &state).request)
         let text = SigningDescription(request, hostName: nil).text
-        #expect(text == #"log in as "ada", host unknown, perhaps forwarded (ssh key "phone")"#)
+        #expect(text == #"log in as "ada", unknown host, perhaps forwarded (ssh key "phone")"#)
     }
 
     @Test("A message names its namespace, and the servers through which it came")

@@ -169,7 +169,7 @@ struct PushServiceTests {
                     [.properties(fields)]
                 )
             }
-            try await context.until("ignored another program than the push service sent it", count: 3)
+            try await context.until("ignored a program other than the push service sent it", count: 3)
             #expect(context.phone.asked == 0)
             #expect(try context.record.isUnreachable(at: 0) == false)
             await other.close()

@@ -403,7 +403,7 @@ struct CeremonyTests {
         }
     }
 
-    @Test("an origin that may not use the relying party ID is rejected")
+    @Test("an origin that is not permitted to use the relying party ID is rejected")
     func wrongOrigin() throws {
         for json in [Fixture.creation(), Fixture.request()] {
             let options = try PublicKeyOptions(json: Array(json.utf8))

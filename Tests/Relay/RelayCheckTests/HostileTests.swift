@@ -89,7 +89,7 @@ struct HostileTests {
             #expect(report.differing == [])
             #expect(report.verdict == .incomplete)
             #expect(report.requiresToken)
-            let text = "the relay requires a token: name its file with --tunnel-token-file"
+            let text = "the relay requires a token: use --tunnel-token-file"
             #expect(report.outcome(.newUpgrade) == .prevented(text))
             #expect(report.outcome(.unknownTunnel) == .ok("404"))
             var options = CheckOptions.testing

@@ -99,7 +99,7 @@ package struct LinkStore: Sendable {
             let others = try folder.names(endingIn: Self.suffix).filter { $0 != Self.fileName(link) }
             guard others.count < Self.maximumCount else {
                 throw CommandFailure(
-                    "\(Self.maximumCount) phones are linked already; remove one with: hybrid-client phones forget",
+                    "\(Self.maximumCount) phones are already linked; remove one with: hybrid-client phones forget",
                     code: "too-many-phones",
                     status: .notPermitted
                 )

@@ -106,7 +106,7 @@ package enum KeyCreationError: Error, Hashable, Sendable {
     /// The cause and the remedy, for users.
     package var sentence: String {
         switch self {
-        case .notAKey: "the phone's answer is not a new key; try another phone"
+        case .notAKey: "the phone's response has no new key; try a different phone"
         case .userNotVerified:
             "the phone did not verify its user, so the key is not stored; set a screen lock on the phone, delete the new "
                 + "passkey there, and try again"

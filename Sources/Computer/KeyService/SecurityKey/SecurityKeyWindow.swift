@@ -147,7 +147,7 @@ final class SecurityKeyWindow: Sendable {
     /// answer would end the request for the other key, too.
     private func decision(in window: RequestWindowDisplay) -> PromptProcess.Decision {
         if let prompt = window.prompt { return prompt.decision(unless: cancellation, within: limit) }
-        dependencies.report("the user can't be asked whether to use the phone; install hybrid-prompt")
+        dependencies.report("can't ask whether to use the phone; install hybrid-prompt")
         dependencies.launcher.leave(window)
         return waitForClosing(within: limit) ? .withdrawn : .timedOut
     }

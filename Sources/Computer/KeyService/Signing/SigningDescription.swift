@@ -25,7 +25,7 @@ package struct SigningDescription: Sendable {
             switch request.purpose {
             case .login(_, let host?, _):
                 "log in as \(request.shownSubject)\(name), \(host.isWeak ? "weak " : "")host key \(host.fingerprint)"
-            case .login: "log in as \(request.shownSubject), host unknown, perhaps forwarded"
+            case .login: "log in as \(request.shownSubject), unknown host, perhaps forwarded"
             case .message(let namespace, _):
                 namespace.description == "git" ? "sign for git" : "sign for \(request.shownSubject)"
             }

@@ -190,7 +190,7 @@ struct PushConnector: Sendable {
                 .properties([
                     "service": .string(UnifiedPush.service),
                     "token": .string(registration.token.text),
-                    "description": .string("Sign-in requests of linked computers"),
+                    "description": .string("Sign-in requests from linked computers"),
                     "vapid": .string(registration.relayKey.base64URL),
                 ])
             ]

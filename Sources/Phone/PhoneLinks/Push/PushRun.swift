@@ -100,7 +100,7 @@ struct PushRun: Sendable {
             return ignore(error.sentence)
         }
         guard await connector.isOwner(call.sender, of: owner.registration.distributor) else {
-            return ignore("another program than the push service sent it")
+            return ignore("a program other than the push service sent it")
         }
         switch call.event {
         case .message(let bytes):

@@ -72,26 +72,30 @@ package struct PushFailure: ExplainedFailure, Hashable {
     /// The distributor refused the registration; the reasons are those of the specification.
     static func refused(_ reason: String?) -> Self {
         switch reason {
-        case "NETWORK": Self("push-refused", "the push service has no network; it is asked again")
+        case "NETWORK": Self("push-refused", "the push service has no network; retrying automatically")
         case "ACTION_REQUIRED": Self("push-refused", "the push service needs your action; open its settings")
         case "UNAUTHORIZED": Self("push-refused", "the push service does not accept this program; allow it there")
-        default: Self("push-refused", "the push service refused to register this device; it is asked again")
+        default: Self("push-refused", "the push service refused to register this device; retrying automatically")
         }
     }
 
     /// The distributor did not name an address or did not deliver the relay's message in time.
-    static let noEndpoint = Self("push-silent", "the push service did not name an address in time; it is asked again")
+    static let noEndpoint = Self(
+        "push-silent",
+        "the push service did not provide an address in time; retrying "
+            + "automatically"
+    )
 
     /// The relay's message to the address did not arrive.
     static let noProof = Self(
         "push-not-delivered",
-        "the push service did not deliver the relay's message in time; it is asked again"
+        "the push service did not deliver the relay's message in time; retrying automatically"
     )
 
     /// The relay did not seal the address in time.
     static let relaySilent = Self(
         "push-relay-silent",
-        "the relay did not prepare push messages in time; it is asked again, or choose another relay"
+        "the relay did not prepare push messages in time; retrying automatically, or choose another relay"
     )
 
     /// The address makes the linking information longer than an update.
@@ -105,9 +109,9 @@ package struct PushFailure: ExplainedFailure, Hashable {
     init(_ error: BusError) {
         switch error {
         case .notReachable: self = .noSessionBus
-        case .timedOut: self.init("push-silent", "the push service does not respond; it is asked again")
+        case .timedOut: self.init("push-silent", "the push service does not respond; retrying automatically")
         case .refused(let name, _):
-            self.init("push-refused", "the push service failed (\(SafeText(quoting: name))); it is asked again")
+            self.init("push-refused", "the push service failed (\(SafeText(quoting: name))); retrying automatically")
         case .disconnected, .cancelled:
             self.init("session-bus-lost", "the session bus closed the connection; log in again")
         case .malformed: self.init("push-refused", "the push service violated the protocol; update it")

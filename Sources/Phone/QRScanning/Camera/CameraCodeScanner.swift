@@ -16,7 +16,7 @@ package enum CameraHint: Hashable, Sendable {
     /// One line for the user.
     package var sentence: String {
         switch self {
-        case .noCode: "hold the code in front of the camera, so that it fills half of the picture"
+        case .noCode: "hold the code in front of the camera, so that it fills half the picture"
         case .tooDark: "the picture is dark; is the camera covered?"
         case .anotherCode: "this QR code is not a sign-in code"
         case .severalCodes: "there are several sign-in codes in the picture; show one of them"

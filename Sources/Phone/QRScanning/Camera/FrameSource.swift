@@ -30,7 +30,7 @@ package struct CameraError: ExplainedFailure, Hashable {
     }
     /// The user lacks permission to open the device.
     package static func notPermitted(_ path: String) -> CameraError {
-        CameraError("you may not use the camera \(path); join the group that owns it, usually video")
+        CameraError("you are not permitted to use the camera \(path); join the group that owns it, usually video")
     }
     /// Another program uses the device.
     package static func busy(_ path: String) -> CameraError {

@@ -23,7 +23,7 @@ struct VaultFiles: Sendable {
         return try state.withLock { () throws(VaultError) in
             let slot = try state.slot()
             let device = try state.device()
-            guard device.id == slot.header.device else { throw .damaged("the PIN slot is of another device") }
+            guard device.id == slot.header.device else { throw .damaged("the PIN slot is from another device") }
             var attempts = try state.attempts()
             let before = attempts
             let remaining = attempts.remaining(now: clock.now())
@@ -66,7 +66,7 @@ struct VaultFiles: Sendable {
         var seen = try state.seen(VaultKeyRing(key))
         let (id, body) = try make(records)
         guard records.all[id] != nil || records.all.count < VaultRecords.maximumCount else {
-            throw .tooLarge("it has \(VaultRecords.maximumCount) records, deleted ones included; make another vault")
+            throw .tooLarge("it has \(VaultRecords.maximumCount) records, deleted ones included; create another vault")
         }
         let revision = try revision(of: id, after: records.all[id]?.newest, device: state.device().id)
         try write(try seal(body, id: id, revision: revision, key: key))

@@ -34,7 +34,7 @@ enum FileError: Error, Equatable {
     var reason: String {
         switch self {
         case .absent: "it is missing"
-        case .exists: "it exists already"
+        case .exists: "it already exists"
         case .symbolicLink: "it is a symbolic link"
         case .wrongKind: "it is of the wrong kind"
         case .notOurs: "it belongs to another user"

@@ -132,13 +132,13 @@ public struct AgentRefusal: Error, Hashable, Sendable, CustomStringConvertible {
         "the client did not prove an earlier session on this connection"
     )
     /// The login is not in the session to which the connection was bound last.
-    public static let otherSession = AgentRefusal("otherSession", "the client proved another session than the login's")
+    public static let otherSession = AgentRefusal("otherSession", "the client proved a session other than the login's")
     /// The login names another host key than the binding.
-    public static let otherHostKey = AgentRefusal("otherHostKey", "the client proved another server than the login's")
+    public static let otherHostKey = AgentRefusal("otherHostKey", "the client proved a server other than the login's")
     /// The session was bound for forwarding, not for authentication.
     public static let forwardingSession = AgentRefusal(
         "forwardingSession",
-        "the agent is forwarded through this session, so it is no login"
+        "the agent is forwarded through this session, so this is not a login"
     )
     /// A login on a restricted connection is not bound to a session.
     public static let notBound = AgentRefusal(

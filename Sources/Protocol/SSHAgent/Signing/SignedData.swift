@@ -59,10 +59,15 @@ public struct SignedDataError: Error, Hashable, Sendable, CustomStringConvertibl
     /// The algorithm of a login is neither ``SSHPublicKey/algorithm`` nor ``SSHUserCertificate/algorithm``.
     public static let algorithm = SignedDataError(
         "algorithm",
-        "the login has an algorithm of another key; the phone's keys sign with sk-ecdsa-sha2-nistp256@openssh.com only"
+        "the login has the algorithm of a different key; the phone's keys sign with "
+            + "sk-ecdsa-sha2-nistp256@openssh.com only"
     )
     /// A login names another key than the one that is to sign.
-    public static let foreignKey = SignedDataError("foreignKey", "the login names another key than the one to sign")
+    public static let foreignKey = SignedDataError(
+        "foreignKey",
+        "the login names a different key from the one that "
+            + "should sign"
+    )
     /// The user name is not ``SSHUserName``.
     public static let userName = SignedDataError(
         "userName",

@@ -71,7 +71,7 @@ public struct ResponseCheckError: WebAuthnFailure, Hashable {
     }
     /// The new key has an algorithm that was not requested.
     public static func algorithmNotRequested(_ algorithm: COSEAlgorithm) -> ResponseCheckError {
-        Self("the phone created a key of another type than requested (COSE algorithm \(algorithm.rawValue))")
+        Self("the phone created a key of a type that was not requested (COSE algorithm \(algorithm.rawValue))")
     }
     /// The new key lacks a parameter that its algorithm requires.
     public static func malformedKey(_ algorithm: COSEAlgorithm) -> ResponseCheckError {

@@ -68,7 +68,8 @@ public struct RelyingPartyIDError: WebAuthnFailure, Hashable {
     /// The ID is neither the origin's host nor a parent of it.
     public static func notOfOrigin(_ id: RelyingPartyID, _ origin: Origin) -> RelyingPartyIDError {
         Self(
-            "\(origin.text) may not use the relying party ID \(id.text); it must be its host or a parent of it",
+            "\(origin.text) is not permitted to use the relying party ID \(id.text); it must be its host or a parent "
+                + "of it",
             relatedID: id
         )
     }
@@ -82,7 +83,8 @@ public struct RelyingPartyIDError: WebAuthnFailure, Hashable {
     /// The file of the ID's related origins does not list the origin.
     public static func notRelated(_ id: RelyingPartyID, _ origin: Origin) -> RelyingPartyIDError {
         Self(
-            "\(origin.text) may not use the relying party ID \(id.text), because \(RelatedOrigins.url(of: id)) does not "
+            "\(origin.text) is not permitted to use the relying party ID \(id.text), because "
+                + "\(RelatedOrigins.url(of: id)) does not "
                 + "list it"
         )
     }
@@ -93,7 +95,8 @@ public struct RelyingPartyIDError: WebAuthnFailure, Hashable {
         _ reason: String
     ) -> RelyingPartyIDError {
         Self(
-            "\(origin.text) may not use the relying party ID \(id.text), because \(RelatedOrigins.url(of: id)) is "
+            "\(origin.text) is not permitted to use the relying party ID \(id.text), because "
+                + "\(RelatedOrigins.url(of: id)) is "
                 + "unusable: \(reason)"
         )
     }

@@ -39,7 +39,7 @@ final class AcceptBackoff: ChannelInboundHandler {
         if let lastWarning, now - lastWarning < Self.warningInterval { return }
         lastWarning = now
         let resource = code == EMFILE || code == ENFILE ? "file descriptor" : "memory"
-        logger.warning("no \(resource) is left for another connection; new connections wait")
+        logger.warning("no \(resource) left for another connection; new connections wait")
     }
 }
 

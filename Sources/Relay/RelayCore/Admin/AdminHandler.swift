@@ -88,7 +88,7 @@ struct AdminResponder: Sendable {
         }
         let path = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).first ?? ""
         guard ["/metrics", "/healthz", "/readyz"].contains(path) else {
-            return Response(status: .notFound, body: "not found: there are /metrics, /healthz and /readyz\n")
+            return Response(status: .notFound, body: "not found; available are /metrics, /healthz and /readyz\n")
         }
         guard method == .GET || method == .HEAD else {
             return Response(status: .methodNotAllowed, body: "GET is required\n")

@@ -65,7 +65,7 @@ extension Configuration {
         } catch {
             if case .flag = source(of: setting) { throw CommandFailure(error) }
             try checkReadable(setting)
-            throw failure(setting, "\(path) can't be read as certificates (PEM); name another file")
+            throw failure(setting, "\(path) can't be read as certificates (PEM); use a different file")
         }
     }
 

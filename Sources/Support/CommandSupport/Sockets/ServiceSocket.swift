@@ -42,7 +42,7 @@ package struct ServiceSocket: Sendable {
         defer { close(folder) }
         if try Self.isAnswered(address) {
             throw CommandFailure(
-                "\(path): another agent uses this socket; name another: \(option)",
+                "\(path): another agent uses this socket; use a different one: \(option)",
                 status: .unavailable
             )
         }
@@ -56,7 +56,11 @@ package struct ServiceSocket: Sendable {
         guard isListening else {
             let reason = String(cString: strerror(errno))
             close(descriptor)
-            throw CommandFailure("\(path) can't be created: \(reason); name another: \(option)", status: .unavailable)
+            throw CommandFailure(
+                "\(path) can't be created: \(reason); use a different one: "
+                    + "\(option)",
+                status: .unavailable
+            )
         }
         self.descriptor = descriptor
         self.path = path

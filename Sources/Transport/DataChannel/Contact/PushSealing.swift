@@ -37,12 +37,12 @@ public struct PushRefusal: ExplainedFailure, Hashable {
         case .notOffered:
             "the relay does not wake phones by push messages; use another relay, or turn the setting push off"
         case .endpointNotAllowed:
-            "the relay does not use this push server; use another push service, or let the relay's operator allow it"
+            "the relay does not use this push server; use another push service, or ask the relay's operator to allow it"
         case .endpointTooLong:
             "the push service's address is too long for a link; use another push service, or turn the setting push off"
-        case .pushServerRefused: "the relay can't use the push server; it is asked again"
-        case .proofTimedOut: "the push service did not deliver the relay's message in time; it is asked again"
-        case .rateLimited: "the relay's limit for push services is reached; it is asked again"
+        case .pushServerRefused: "the relay can't use the push server; retrying automatically"
+        case .proofTimedOut: "the push service did not deliver the relay's message in time; retrying automatically"
+        case .rateLimited: "the relay's limit for push services is reached; retrying automatically"
         }
     }
 

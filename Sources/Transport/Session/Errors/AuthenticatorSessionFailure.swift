@@ -26,14 +26,15 @@ public struct AuthenticatorSessionFailure: SessionFailure, Hashable {
     /// No client answered the advert in time.
     public static let noClient = Self(
         "client-not-nearby",
-        "the device that shows the code did not find this one; go nearer, check that its Bluetooth is on, and scan again",
+        "the device that shows the code did not find this one; move closer, check that its Bluetooth is on, and scan "
+            + "again",
         needsCode: true
     )
 
     /// The linked computer did not answer the advert in time.
     public static let computerNotNearby = Self(
         "client-not-nearby",
-        "the computer did not find this device; go nearer, check that its Bluetooth is on, and start again on the "
+        "the computer did not find this device; move closer, check that its Bluetooth is on, and start again on the "
             + "computer"
     )
 

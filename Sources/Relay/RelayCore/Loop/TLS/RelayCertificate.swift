@@ -22,10 +22,10 @@ public enum RelayCertificate {
         /// The file is missing or not readable.
         public static func unreadable(path: String) -> LoadError { LoadError("cannot read \(path)", .noInput) }
         /// The file contains no PEM certificate.
-        public static func noCertificate(path: String) -> LoadError { LoadError("\(path) holds no PEM certificate") }
+        public static func noCertificate(path: String) -> LoadError { LoadError("\(path) has no PEM certificate") }
         /// The file contains no unencrypted PEM private key.
         public static func noKey(path: String) -> LoadError {
-            LoadError("\(path) holds no unencrypted PEM private key")
+            LoadError("\(path) has no unencrypted PEM private key")
         }
         /// The key does not belong to the first certificate.
         public static func mismatch(certificate: String, key: String) -> LoadError {
