@@ -238,7 +238,7 @@ struct BadInputTests {
                 name: "org.freedesktop.DBus.Error.AccessDenied",
                 message: "rejected by policy"
             )
-            try await scan().expect(69, "may not use Bluetooth")
+            try await scan().expect(69, "is not permitted to use Bluetooth")
 
             try await environment.air.stopService()
             try await scan().expect(69, "Bluetooth service is not running")

@@ -154,7 +154,7 @@ struct DoctorTests {
                 )
             }
             #expect(forbidden.code == 69 && forbidden["scanning"]?.state == "failed")
-            #expect(forbidden["scanning"]?.found.contains("may not use Bluetooth") == true)
+            #expect(forbidden["scanning"]?.found.contains("is not permitted to use Bluetooth") == true)
 
             try await environment.air.stopService()
             let (serviceless, _) = try await Self.examine(environment, flags)

@@ -67,7 +67,7 @@ struct LinksCommandTests {
             let nowhere = connectTo(CeremonyEnvironment.host, 1)
             let forgotten = try await Self.run(["forget", "laptop"] + nowhere, in: folder)
             #expect(forgotten.status == 0, "\(forgotten)")
-            #expect(forgotten.errors.contains("the relay is not informed yet"), "\(forgotten)")
+            #expect(forgotten.errors.contains("the relay does not know yet"), "\(forgotten)")
             #expect(try store.contents().links.isEmpty)
             let list = try await Self.run(["list", "--json"], in: folder)
             #expect(list.output.contains(#""name":"laptop","state":"to-be-revoked""#), "\(list)")

@@ -54,7 +54,7 @@ struct SignInTests {
             let again = try await environment.runCeremony(try await environment.site("create-options", ["--exclude"]))
             #expect(again.client.status == 77 && again.authenticator.status == 77, "\(again)")
             #expect(again.client.lastLine.contains("has a passkey for this account"))
-            #expect(environment.pinentryLog.contains("This device has a passkey for this site already"))
+            #expect(environment.pinentryLog.contains("This device already has a passkey for this site"))
             #expect(environment.passkeys() == before)
             try await environment.untilNoAdverts()
         }

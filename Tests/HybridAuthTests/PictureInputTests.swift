@@ -33,7 +33,7 @@ struct PictureInputTests {
     func others() async throws {
         try await ScanFixture.with { fixture in
             let none = try await fixture.scan(["--image", fixture.write("none", ScanFixture.picture([]))])
-            #expect(none.status == 65 && none.lastLine.contains("no QR code was found"), "\(none)")
+            #expect(none.status == 65 && none.lastLine.contains("no QR code found"), "\(none)")
             let poster = try await fixture.scan([
                 "--image", fixture.write("poster", ScanFixture.picture(["HTTPS://EXAMPLE.COM/1"])),
             ])

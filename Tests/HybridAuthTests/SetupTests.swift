@@ -197,7 +197,7 @@ struct SetupTests {
             _ = try fixture.write(Self.file, Array("HYBRID_VAULT=/mine\n".utf8))
             relay.send(SIGCONT)
             let refused = try await late.ending()
-            #expect(refused.status == 75 && refused.lastLine.contains("changed meanwhile"), "\(refused)")
+            #expect(refused.status == 75 && refused.lastLine.contains("changed in the meantime"), "\(refused)")
             #expect(fixture.text(Self.file) == "HYBRID_VAULT=/mine\n")
             let names = try FileManager.default.contentsOfDirectory(atPath: fixture.folder + "/.config/hybrid")
             #expect(names == ["auth.env"], "no temporary files remain")

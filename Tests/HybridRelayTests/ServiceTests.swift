@@ -260,7 +260,7 @@ struct ServiceTests {
             try await RelayProcess.run(["--config", file]) { relay in
                 let (first, _) = try await relay.phone()
                 try Folder.write("HYBRID_PLAINTEXT=yes\nHYBRID_MAX_TUNNELS=2\nHYBRID_NODE=7\n", to: file)
-                _ = try await relay.program.line { $0.contains("applied only by a restart: node") }
+                _ = try await relay.program.line { $0.contains("takes effect only after a restart: node") }
                 #expect(try await relay.phone(tunnel: "b").head.hasPrefix("HTTP/1.1 101 "))
                 // An error is logged once, however often the file is polled, and again on SIGHUP.
                 try Folder.write("HYBRID_MAX_TUNNELS=many\n", to: file)

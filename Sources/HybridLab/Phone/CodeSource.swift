@@ -60,9 +60,7 @@ final class CodeReader: Sendable {
             switch error {
             case .camera(let error): throw CommandFailure(error)
             case .timedOut:
-                let sentence =
-                    "no sign-in code was on the screen in time; let the browser show one as large as "
-                    + "possible"
+                let sentence = "no sign-in code was on the screen in time; let the browser show it larger"
                 throw CommandFailure(sentence, code: "no-code", status: .temporary)
             case .cancelled: throw CancellationError()
             }
@@ -94,8 +92,11 @@ final class CodeReader: Sendable {
             }
         }
         guard finding.wanted.count == 1, let code = finding.wanted.first else {
-            let what = finding.wanted.isEmpty ? "is not a sign-in code" : "are \(finding.wanted.count) sign-in codes"
-            throw CommandFailure("\(path): there \(what) in it; one is needed", status: .dataError)
+            let found =
+                finding.wanted.isEmpty
+                ? "there is no sign-in code"
+                : "there are \(finding.wanted.count) sign-in codes"
+            throw CommandFailure("\(path): \(found) in it; one is needed", status: .dataError)
         }
         return try offer(code)
     }

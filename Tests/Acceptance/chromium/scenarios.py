@@ -138,7 +138,7 @@ SCENARIOS = {
         "get", ANSWERED, SignedIn(), {"allow": "any"}, dialogues=(SIGN_IN, USE), needs_passkey=True),
     "register-excluded": Scenario(
         "create", ANSWERED, Rejected("InvalidStateError"), {"exclude_known": True},
-        dialogues=(CREATE, is_told("This device has a passkey for this site already")), phone_status=77,
+        dialogues=(CREATE, is_told("This device already has a passkey for this site")), phone_status=77,
         needs_passkey=True),
     # A site that requests the authenticator's identity: self attestation with the new key.
     "register-packed": Scenario(

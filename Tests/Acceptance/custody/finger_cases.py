@@ -241,7 +241,7 @@ def doctor(env):
         expect(("ok", "with 1 finger"), ("ok", "holds a key"))
         other.must("Release")
     env.agent.start()
-    expect(("ok", "with 1 finger"), ("ok", "holds no key"))
+    expect(("ok", "with 1 finger"), ("ok", "has no key yet"))
     env.agent.stop()
     expect(("ok", "with 1 finger"), ("warning", "agent is not running"))
     env.agent.start()

@@ -54,7 +54,7 @@ def guessing(environment):
     (device.state / "attempts").write_bytes(attempts)
     device.opens()
     must(tpm.wrong == 5, "a right PIN changed the TPM's counter")
-    device.does_not_open(TEMPORARY, "tries no PIN for", ["wrong"] * 3)
+    device.does_not_open(TEMPORARY, "accepts no PIN for", ["wrong"] * 3)
     must(tpm.wrong == 7, f"the TPM counted {tpm.wrong} wrong PINs instead of 7: one try must be left for others")
     line = device.does_not_open(TEMPORARY, "for 10 minutes")
     must(FORGOTTEN in line, f"no remedy: {line}")
@@ -97,7 +97,7 @@ def lost_tpms(environment):
     second.succeeds("init", secrets=[PASSPHRASE, "second horse"])
     (second.state / "tpm").write_bytes((device.state / "tpm").read_bytes())
     (second.state / "pin").unlink()
-    second.does_not_open(NOT_PERMITTED, "is of another device")
+    second.does_not_open(NOT_PERMITTED, "is from another device")
     tpm.clear()
     sentences.append(device.does_not_open(NOT_PERMITTED, "was cleared"))
     must(all(FORGOTTEN in sentence for sentence in sentences), f"no remedy: {sentences}")
@@ -167,7 +167,7 @@ def doctor(environment):
     expect(findings(), ("ok", "not a stolen machine"), ("ok", "3 of 8 wrong attempts"))
     expect(findings(**absent), ("failed", "there is no TPM"), ("skipped", "not checked"))
     tpm.tool("tpm2_dictionarylockout", "--setup-parameters", "--max-tries=4")
-    expect(findings(), ("ok", "protects the PIN"), ("failed", "tries no PIN for"))
+    expect(findings(), ("ok", "protects the PIN"), ("failed", "accepts no PIN for"))
     must(tpm.wrong == 3 and not tpm.leftovers(), "the doctor changed the TPM")
 
 
