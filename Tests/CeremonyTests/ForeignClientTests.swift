@@ -79,7 +79,7 @@ struct ForeignClientTests {
         )
         let answers = result.client.output.split(separator: "\n").dropFirst()
         #expect(answers.elementsEqual([46, 46, 46, 39].map { #"{"status": \#($0)}"# }), "\(result.client)")
-        result.authenticator.expect(77, "one code is enough for 3 requests and 6 prompts")
+        result.authenticator.expect(77, "this code's limit (3 requests, 6 prompts) is used up")
         #expect(environment.pinentryLog.ranges(of: "GETPIN").count == asked + 3)
     }
 

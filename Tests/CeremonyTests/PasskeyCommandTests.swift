@@ -184,7 +184,7 @@ struct PasskeyCommandTests {
             let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
             #expect(mode == 0o600)
             let yes = try await program(["export", file, "--yes"], of: nil, confirming: false)
-            yes.expect(74, errors: "exists already")
+            yes.expect(74, errors: "already exists")
 
             let check = try await RunningProgram(
                 try Python.path(),

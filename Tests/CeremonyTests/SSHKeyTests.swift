@@ -130,7 +130,7 @@ struct SSHKeyTests {
 
         let other = Self.login("ada", with: key, at: Self.hostKey)
         let clientData = Array(#"{"type":"webauthn.get"}"#.utf8)
-        for (data, stated, words) in [(bytes, other, "other data"), (clientData, clientData, "neither")] {
+        for (data, stated, words) in [(bytes, other, "different from what it showed"), (clientData, clientData, "neither")] {
             let result = try await sign(data, stating: stated, with: key)
             #expect(result.ceremony.client.status == 77, "\(result.ceremony)")
             #expect(result.ceremony.authenticator.lastLine.contains(words), "\(result.ceremony)")

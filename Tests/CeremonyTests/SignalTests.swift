@@ -149,7 +149,7 @@ struct SignalTests {
             try await program(["init"], typing: [Self.pin, Self.pin]).expect(0, errors: "created")
             let folder = PackageFolder.path + "/Tests/Phone/CredentialExchange/"
             let first = try await program(["import", folder + "bitwarden.zip"], of: nil)
-            first.expect(0, errors: "added 3 passkeys, 8 left out: not all that is in")
+            first.expect(0, errors: "added 3 passkeys, 8 left out: not everything in")
             for words in [
                 #"left out: a passkey for "ed.example" (account "ed") with a key that this program can't use"#,
                 #"left out: a passkey for "https://example.com" (account "site") whose rpId is missing or not what"#,

@@ -92,7 +92,7 @@ struct VaultCommandTests {
             #expect(try await Self.status(program)["key"] as? String == String(digits))
             let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
             #expect(mode == 0o600)
-            try await program(["backup", file]).expect(74, errors: "exists already")
+            try await program(["backup", file]).expect(74, errors: "already exists")
             let status = try await Self.status(program)
             #expect(status["passphrases"] as? Int == 1 && status["recoveryCodes"] as? Int == 1)
             #expect(status["lastBackup"] as? Int != nil)
@@ -106,7 +106,7 @@ struct VaultCommandTests {
                 try await other(["restore", file], typing: typed).expect(0, errors: "restored")
                 #expect(other.log.contains(digits) && other.log.contains("SETOK Restore"), "\(other.log)")
                 #expect(!other.log.contains("vault status"), "\(other.log)")
-                try await other(["restore", file], typing: ["abcd"]).expect(0, errors: "all of the backup")
+                try await other(["restore", file], typing: ["abcd"]).expect(0, errors: "everything in the backup")
                 #expect(try await Self.status(other)["id"] as? String == id)
             }
             try await VaultProgram.run { other in

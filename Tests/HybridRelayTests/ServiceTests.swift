@@ -173,7 +173,7 @@ struct ServiceTests {
                 }
 
                 let second = try await RelayProcess.command(["new-token", "phone-2", "--file", file], in: folder)
-                _ = try await relay.program.line { $0.contains("tokens read again") }
+                _ = try await relay.program.line { $0.contains("tokens reloaded") }
                 let other = "Authorization: Bearer \(second.output.trimmingCharacters(in: .newlines))\r\n"
                 #expect(try await relay.phone(tunnel: "b", adding: other).head.hasPrefix("HTTP/1.1 101 "))
 
@@ -245,7 +245,7 @@ struct ServiceTests {
                 #expect(try await relay.phone(tunnel: "b").head.hasPrefix("HTTP/1.1 503 "))
                 try Folder.write("HYBRID_PLAINTEXT=yes\nHYBRID_MAX_TUNNELS=2\n", to: file)
                 relay.program.send(SIGHUP)
-                _ = try await relay.program.line { $0.contains("limits read again") }
+                _ = try await relay.program.line { $0.contains("limits reloaded") }
                 #expect(try await relay.phone(tunnel: "b").head.hasPrefix("HTTP/1.1 101 "))
                 _ = first
             }

@@ -137,20 +137,17 @@ struct LinkStoreTests {
             // A flip in a value without structure is another valid file.
             if let link = StoredLink(file: damaged) { #expect(link.file.count <= damaged.count) }
         }
-        var map = try #require(try CBORDecoder.decode(bytes, mode: .strict).map)
-        for key in 1...9 {
-            var without = map
-            without[.integer(key)] = nil
-            #expect(StoredLink(file: CBOREncoder.encode(without)) == nil, "key \(key)")
+        let map = try #require(try CBORDecoder.decode(bytes, mode: .strict).map)
+        let long = [UInt8](repeating: 0, count: StoredLink.maximumInfoLength + 1)
+        // No number follows the highest.
+        let wrong: [(Int, CBORValue)] = [
+            (0, 3), (9, .bytes(long)), (10, .boolean(false)), (11, .boolean(true)), (11, .unsigned(.max)), (12, 1),
+        ]
+        for (key, value) in (0...11).filter({ $0 != 10 }).map({ ($0, CBORValue?.none) }) + wrong {
+            var changed = map
+            changed[.integer(key)] = value
+            #expect(StoredLink(file: CBOREncoder.encode(changed)) == nil, "key \(key)")
         }
-        map[11] = .boolean(true)
-        #expect(StoredLink(file: CBOREncoder.encode(map)) == nil)
-        map[11] = nil
-        map[10] = .boolean(false)
-        #expect(StoredLink(file: CBOREncoder.encode(map)) == nil)
-        map[10] = nil
-        map[9] = .bytes([UInt8](repeating: 0, count: StoredLink.maximumInfoLength + 1))
-        #expect(StoredLink(file: CBOREncoder.encode(map)) == nil)
     }
 
     @Test("A damaged file is named and skipped; the other links remain")

@@ -50,9 +50,9 @@ struct OtherRequestTests {
     static let failures: [(AuthenticatorFailure, UInt8, String)] = [
         (.declined, 0x27, "declined"), (.userTimedOut, 0x2F, "in time"), (.userUnavailable("S."), 0x27, "S."),
         (.cancelled, 0x2D, "cancelled"), (.wrongPIN, 0x27, "wrong each time"),
-        (.lockedOut(seconds: 77), 0x27, "77 seconds"), (.tooManyRequests, 0x27, "3 requests and 6 prompts"),
+        (.lockedOut(seconds: 77), 0x27, "77 seconds"), (.tooManyRequests, 0x27, "3 requests, 6 prompts"),
         (.noPasskey, 0x2E, "no passkey"), (.alreadyRegistered, 0x19, "already"), (.noSupportedAlgorithm, 0x26, "ES256"),
-        (.signedDataMissing, 0x2E, "did not say"), (.signedDataMismatch, 0x02, "other data"),
+        (.signedDataMissing, 0x2E, "did not say"), (.signedDataMismatch, 0x02, "different from what it showed"),
         (.signedDataUnrecognized, 0x02, "neither"), (.noSSHApplication, 0x02, "SSH"),
         (.silentRequest, 0x2B, "consent"), (.storeUnusable("S."), 0x7F, "S."), (.notSaved("S."), 0x28, "S."),
         (.internalFault("S."), 0x7F, "S."),

@@ -75,7 +75,7 @@ struct VaultKeyRing: Sendable {
     }
 
     private static let unknownSuccessor =
-        "a second key also replaced an earlier key; if one of your devices did that, run hybrid-auth export "
+        "another key also replaced an earlier key; if one of your devices did that, run hybrid-auth export "
         + "there, open the vault there with a secret from here, and run hybrid-auth import; otherwise others know a "
         + "secret of the vault"
 
