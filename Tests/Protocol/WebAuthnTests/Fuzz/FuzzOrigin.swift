@@ -50,7 +50,7 @@ private func relyingPartyID(_ text: String) throws {
         text.utf8.count <= 253 && RelyingPartyID(text + ".") == nil,
         "a name is bounded and has no trailing dot"
     )
-    let isPlain = text.utf8.allSatisfy { "abcdefghijklmnopqrstuvwxyz0123456789-.".utf8.contains($0) }
+    let isPlain = text.utf8.allSatisfy { "abcdefghijklmnopqrstuvwxyz0123456789-_.".utf8.contains($0) }
     try invariant(isPlain, "a name is lower-case ASCII")
     try invariant(inet_addr(text) == INADDR_NONE, "no name is an IPv4 address")
     let isIPv6 = withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) {
