@@ -14,8 +14,8 @@ struct HybridKey: AsyncParsableCommand {
         abstract: "Use a phone's passkeys for ssh and git, and as a security key.",
         version: ProductVersion.text,
         subcommands: [
-            SSHAgentCommand.self, ServeCommand.self, SSHKeygenCommand.self, SSHKeysCommand.self, StatusCommand.self,
-            LogCommand.self, ForgetCommand.self, PAMCommand.self, CeremonyCommand.self,
+            SSHAgentCommand.self, ServeCommand.self, SSHKeygenCommand.self, SSHKeysCommand.self, LinkCommand.self,
+            StatusCommand.self, LogCommand.self, ForgetCommand.self, PAMCommand.self, CeremonyCommand.self,
             CheckConfig<KeySettingsCheck>.self,
         ]
     )

@@ -3,6 +3,7 @@
 import Crypto
 import Foundation
 import HybridCTAP
+import HybridCommandSupport
 import HybridPrimitives
 import HybridSSHAgent
 import TestSupport
@@ -130,7 +131,9 @@ struct SSHKeyTests {
 
         let other = Self.login("ada", with: key, at: Self.hostKey)
         let clientData = Array(#"{"type":"webauthn.get"}"#.utf8)
-        for (data, stated, words) in [(bytes, other, "different from what it showed"), (clientData, clientData, "neither")] {
+        for (data, stated, words) in [
+            (bytes, other, "different from what it showed"), (clientData, clientData, "neither"),
+        ] {
             let result = try await sign(data, stating: stated, with: key)
             #expect(result.ceremony.client.status == 77, "\(result.ceremony)")
             #expect(result.ceremony.authenticator.lastLine.contains(words), "\(result.ceremony)")
@@ -156,5 +159,80 @@ struct SSHKeyTests {
         let off = try await sign(message, stating: message, with: key, extra: ["--no-local-services"])
         #expect(off.ceremony.client.status == 77 && off.ceremony.authenticator.status != 0, "\(off.ceremony)")
         #expect(!off.prompts.contains("GETPIN"), "the user is not asked")
+    }
+
+    /// Runs `hybrid-key link` for the only key of a computer, whose user answers yes to each question.
+    ///
+    /// - Parameters:
+    ///   - key: The key that the computer remembers.
+    ///   - extra: Options of hybrid-auth.
+    private func link(_ key: StoredSSHKey, extra: [String]) async throws -> (ceremony: CeremonyResult, links: String) {
+        let environment = try CeremonyEnvironment.shared()
+        let state = ["XDG_STATE_HOME": "\(environment.folder)/\(UUID().uuidString.prefix(8))"]
+        let folder = try StateFolder(path: "\(state["XDG_STATE_HOME"] ?? "")/hybrid/key")
+        try SSHKeyStore(in: folder).add([key])
+        let program = try environment.start(
+            "hybrid-key",
+            ["link", "--json"] + environment.network,
+            variables: state,
+            input: "yes\n"
+        )
+        let event = try await program.line { $0.contains(#""event":"qr""#) }
+        let code = try JSONDecoder().decode(JSONValue.self, from: Data(event.utf8)).text("text")
+        let phone = try environment.startAuthenticator(code, extra: extra)
+        let ceremony = CeremonyResult(client: try await program.ending(), authenticator: try await phone.ending())
+        let list = try environment.start("hybrid-client", ["phones", "list", "--json"], variables: state)
+        return (ceremony, try await list.ending().output)
+    }
+
+    @Test("The phone that signs with an SSH key is linked, without a website")
+    func link() async throws {
+        let (key, _) = try await create()
+        let before = try CeremonyEnvironment.shared().pinentryLog.count
+        let (ceremony, links) = try await link(key, extra: ["--link-as", "work laptop"])
+        ceremony.expectSuccess()
+        let offer = try #require(try ceremony.client.events().first { $0["notice"] == "link-offer" })
+        #expect(offer["evidence"] == "verified", "\(offer)")
+        let message = try offer.text("message")
+        #expect(try message.contains(offer.text("link_code")) && !message.contains("website"), "\(message)")
+        let link = try #require(try JSONValue.lines(links).first, "\(ceremony)")
+        #expect(link["evidence"] == "verified" && link["link_code"] == .boolean(true), "\(link)")
+        #expect(link["key"] == .text("\(key.publicKey.fingerprint)"), "\(link)")
+        let prompts = try CeremonyEnvironment.shared().pinentryLog.dropFirst(before)
+        #expect(prompts.contains(LinkProof.namespace), "\(prompts)")
+    }
+
+    @Test("A phone that signs with another key, or offers no link, is not linked, and the user is not asked")
+    func notLinked() async throws {
+        let (key, _) = try await create()
+        let other = StoredSSHKey(
+            try SSHPublicKey(
+                x963Representation: Array(P256.Signing.PrivateKey().publicKey.x963Representation),
+                application: key.publicKey.application
+            ),
+            credentialID: key.credentialID,
+            comment: key.comment
+        )
+        let label = ["--link-as", "work laptop"]
+        let cases = [(try #require(other), label, "wrong-ssh-key", 65), (key, ["--no-ask-to-link"], "no-link-offered", 77)]
+        for (key, options, code, status) in cases {
+            let (ceremony, links) = try await link(key, extra: options)
+            #expect(ceremony.client.status == Int32(status), "\(ceremony)")
+            let events = try ceremony.client.events()
+            #expect(try events.last?.text("code") == code, "\(ceremony)")
+            #expect(!events.contains { $0["notice"] == "link-offer" } && links.isEmpty, "\(ceremony)")
+        }
+    }
+
+    @Test("Without an SSH key, or with several and no name, one line says what to do")
+    func noKey() async throws {
+        let environment = try CeremonyEnvironment.shared()
+        let state = ["XDG_STATE_HOME": "\(environment.folder)/\(UUID().uuidString.prefix(8))"]
+        let none = try await environment.start("hybrid-key", ["link"], variables: state).ending()
+        none.expect(66, "there is no SSH key; create one on the phone: hybrid-key ssh-keygen")
+        let folder = try StateFolder(path: "\(state["XDG_STATE_HOME"] ?? "")/hybrid/key")
+        try SSHKeyStore(in: folder).add([try await create().key, try await create().key])
+        let several = try await environment.start("hybrid-key", ["link"], variables: state).ending()
+        several.expect(64, "there are 2 SSH keys; name one of: hybrid-key ssh-keys list --fingerprints")
     }
 }

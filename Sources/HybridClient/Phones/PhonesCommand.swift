@@ -41,8 +41,8 @@ struct PhonesCommand: ParsableCommand {
             commandName: "list",
             abstract: "List the linked phones, the last used first.",
             discussion: """
-                Prints a line for each phone: ID, time of the last use, relay, and name. With --json, the line is an \
-                object. Contains no secrets.
+                Prints a line for each phone: ID, time of the last use, relay, name, and when and how the phone was \
+                linked. With --json, the line is an object. Contains no secrets.
                 """
         )
 
@@ -103,11 +103,10 @@ struct PhonesCommand: ParsableCommand {
 }
 
 extension ShowQRCommand {
-    /// Returns the store of linked phones; `nil` if it is not needed, or the environment names no state directory.
+    /// Returns the store of linked phones; `nil` if the environment names no state directory.
     ///
     /// - Throws: ``CommandFailure`` if `--link` or `--phone` needs the store.
     func linkStore(_ report: ProgressReport) throws(CommandFailure) -> LinkStore? {
-        guard !noPhones else { return nil }
         do throws(CommandFailure) {
             return try LinkStore.ofUser { report.notify(ProgressState("link-skipped", $0)) }
         } catch {
@@ -118,14 +117,28 @@ extension ShowQRCommand {
 }
 
 extension StoredLink {
-    /// ID, time of the last use, relay and name.
-    fileprivate var line: String { "\(id)  \(UTCTime.text(lastUsed))  \(domain.host)  \(name.quoted)" }
+    /// ID, time of the last use, relay and name; date and reason of the link.
+    fileprivate var line: String {
+        let linked = "linked on \(UTCTime.text(created).prefix(10)), \(reason)"
+        return "\(id)  \(UTCTime.text(lastUsed))  \(domain.host)  \(name.quoted)  \(linked)"
+    }
+
+    /// The reason to believe that the phone belongs to the user, in words.
+    private var reason: String {
+        guard evidence == .verified else { return "confirmed by you after the website" }
+        return "verified by \(verifyingKey.map { "the SSH key \($0)" } ?? "a passkey created here")"
+    }
 
     /// The same as an object.
     fileprivate var json: JSONText {
-        .object([
-            ("id", .string(id)), ("name", .string(name.description)), ("relay", .string(domain.host)),
-            ("linked", .string(UTCTime.text(created))), ("last_used", .string(UTCTime.text(lastUsed))),
-        ])
+        let key = verifyingKey.map { [("key", JSONText.string($0))] } ?? []
+        return .object(
+            [
+                ("id", .string(id)), ("name", .string(name.description)), ("relay", .string(domain.host)),
+                ("linked", .string(UTCTime.text(created))), ("last_used", .string(UTCTime.text(lastUsed))),
+                ("evidence", .string(evidence == .verified ? "verified" : "website")),
+                ("link_code", .boolean(showedCode)),
+            ] + key
+        )
     }
 }

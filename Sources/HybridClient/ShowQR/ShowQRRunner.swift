@@ -51,8 +51,14 @@ struct ShowQRRunner: Sendable {
             page: page,
             display: try CodeDisplay(report, page, imagePath: flags.qrOutput, printsText: flags.printUrl),
             phones: try Self.phones(flags, store, for: ceremony.ctapRequest.command),
-            linking: flags.link ? LinkOfferPolicy() : nil
+            linking: flags.link ? Self.linking(store) : nil
         )
+    }
+
+    /// Returns the terms for a link, with the keys that this computer knows.
+    private static func linking(_ store: LinkStore?) -> LinkOfferPolicy {
+        let keys = store?.createdPasskeys.keys()
+        return LinkOfferPolicy(knownKey: { id, site in keys?.key(id, of: site) })
     }
 
     /// Returns the linked phones to contact; `nil` if there are none.
@@ -78,17 +84,25 @@ struct ShowQRRunner: Sendable {
     /// - Throws: ``CommandFailure``.
     func response() async throws -> (json: [UInt8], link: OfferedLink?) {
         reportRequest()
-        return try await run.perform(
+        let (response, passkey, link) = try await run.perform(
             ceremony.ctapRequest,
             for: { [ceremony] phone throws(MissingAbility) in try ceremony.ctapRequest(for: phone) },
-            answer: { [ceremony] result in
+            answer: { [self] result in
                 guard result.response.status == .success else {
                     throw PhoneRefusal(result.response.status, for: ceremony.relyingPartyID)
                 }
                 let response = try ceremony.responseJSON(body: result.response.body, phone: result.info)
-                return (response, result.offeredLink)
+                return (response, created(in: result.response), result.offeredLink)
             }
         )
+        if let passkey { store?.createdPasskeys.add(passkey, of: ceremony.relyingPartyID) }
+        return (response, link)
+    }
+
+    /// Returns the passkey that a valid response to a registration contains; `nil` for a sign-in.
+    private func created(in response: CTAPResponse) -> AttestedCredential? {
+        guard ceremony.ctapRequest.command == .makeCredential else { return nil }
+        return (try? MakeCredentialResponse(parsing: response.body))?.authenticatorData.attestedCredential
     }
 
     /// True if the user wants to link the phone.
@@ -104,21 +118,14 @@ struct ShowQRRunner: Sendable {
     /// The response has been handed out already, because the user must know whether the website has accepted it.
     func offer(_ offered: OfferedLink?) async {
         guard let linkQuestion, let store else { return }
-        guard var offered else {
+        guard let offered else {
             let reason = "the phone has offered no link, or has not signed in with a passkey that the request names"
             return report.notify(ProgressState("not-linked", "not linked: \(reason)"))
         }
         do throws(CommandFailure) {
-            offered.link.name = try store.freeName(for: offered.link)
-            guard await linkQuestion.isConfirmed(offered, report) else {
-                return report.notify(ProgressState("not-linked", "not linked: the answer was not yes"))
-            }
-            let link = offered.link
-            try store.save(link)
-            let text = "linked with \(link.name.quoted); it needs no code next time"
-            report.enter(ProgressState("linked", text, details: [("phone", link.name.description), ("id", link.id)]))
+            try await linkQuestion.link(offered, in: store, report)
         } catch {
-            report.notify(ProgressState("not-linked", "not linked: \(error.sentence)", details: [("code", error.code)]))
+            report.notify(ProgressState("not-linked", error.sentence, details: [("code", error.code)]))
         }
     }
 

@@ -26,7 +26,7 @@ def arguments():
                         help=f"cases, of {', '.join(CASES)}; default all but latency")
     options = parser.parse_args()
     parser.require(TOOLS, "run linked")
-    return options, parser.programs(options.bin_dir, "client", "relay", "auth", "lab")
+    return options, parser.programs(options.bin_dir, "client", "key", "relay", "auth", "lab")
 
 
 def main():

@@ -149,3 +149,35 @@ def stranger(env):
     must(run.event("not-linked"), f"expected the notice not-linked; found {run.events}")
     notices = [event["notice"] for event in run.events if event["event"] == "notice"]
     must("link-offer" not in notices and not client.phones(), f"expected no link; found {client.phones()}")
+
+
+def ssh_key(env):
+    """hybrid-key link: the phone with the SSH key is linked after its signature has been verified."""
+    client, phone = OurClient(env), PythonPhone(env)
+    client.remember(phone.ssh_key())
+    run = client.link_with_key()
+    scan = phone.scan(run.code, link=True)
+    offer = run.event("link-offer")
+    must(offer["evidence"] == "verified" and "website" not in offer["message"], f"expected no condition; found {offer}")
+    run.write("yes\n")
+    env.ended(run)
+    env.ended(scan)
+    found = [(known["name"], known["evidence"], known["key"][:7]) for known in client.phones()]
+    must(found == [(phone.name, "verified", "SHA256:")], f"expected one verified phone; found {found}")
+
+
+def stranger_ssh_key(env):
+    """A stranger's phone answers hybrid-key link with an invented signature: no link, and no question about one."""
+    client, phone, other = OurClient(env), PythonPhone(env), PythonPhone(env, "Stranger")
+    client.remember(phone.ssh_key())
+    # Whoever scans the code learns relying party and credential ID from the request.
+    other.forge_keys_of(phone)
+    run = client.link_with_key()
+    run.write("yes\n")
+    scan = other.scan(run.code, link=True)
+    env.ended(run, 65)
+    env.ended(scan)
+    must(run.events[-1].get("code") == "wrong-ssh-key", f"expected the error wrong-ssh-key; found {run.events[-1]}")
+    notices = [event["notice"] for event in run.events if event["event"] == "notice"]
+    must("link-offer" not in notices and not client.phones(), f"expected no link; found {client.phones()}")
+    return run.events[-1]["message"]

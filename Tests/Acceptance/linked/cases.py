@@ -4,7 +4,8 @@ import secrets
 
 import cbor
 import linking
-from attacks import guests, hostile_relay, replayed, stranger, thief, unknown_link, withheld
+from attacks import (guests, hostile_relay, replayed, ssh_key, stranger, stranger_ssh_key, thief, unknown_link,
+                     withheld)
 from connections import duplicate_listener, foreign_host, wrong_signature
 from environment import OurClient, PythonClient, PythonPhone
 from harness.relay import HOST
@@ -272,6 +273,7 @@ CASES = {
     "not-listening": not_listening, "relay-unreachable": relay_unreachable, "revoked": revoked, "forgotten": forgotten,
     "unproved-410": unproved_410, "declined": declined, "no-tap": no_tap, "unknown-phone": unknown_phone,
     "wrong-update": wrong_update, "stranger": stranger,
+    "ssh-key": ssh_key, "stranger-ssh-key": stranger_ssh_key,
     "wrong-signature": wrong_signature, "foreign-host": foreign_host, "duplicate-listener": duplicate_listener,
     "unknown-link": unknown_link, "replayed": replayed, "hostile-relay": hostile_relay, "thief": thief,
     "withheld": withheld, "guests": guests,

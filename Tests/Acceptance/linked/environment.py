@@ -2,9 +2,13 @@
 """Environment of linked phones: radio, relay, session bus, and clients and phones of both kinds."""
 import json
 import re
+import secrets
 import sys
 
+import algorithms
+import ctap
 import linking
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from harness.certificates import Certificates
 from harness.distributor import Distributor
 from harness.environment import TestEnvironment
@@ -16,6 +20,7 @@ from harness.radio import VirtualRadio
 from harness.relay import DOMAIN, HOST, Relay
 from harness.relying_party import RelyingParty
 from harness.waiting import Waiting, must
+from website import to_base64url
 
 ORIGIN = "https://localhost"
 # The limits cost time after a failure only.
@@ -181,6 +186,20 @@ class OurClient:
         run.waiting = env.waiting
         return env.keep(run)
 
+    def remember(self, line):
+        """Imports an SSH key."""
+        brief([str(self._env.programs.key), "ssh-keys", "import", "-"], environment=self._environment(),
+              text=f"# hybrid-key ssh keys 1\n{line}\n")
+
+    def link_with_key(self):
+        """Starts hybrid-key link."""
+        env = self._env
+        run = Run("hybrid-key", [env.programs.key, "link", "--json", "--adapter", "hci0", "--cacert", env.authority,
+                                 "--connect-to", f"{HOST}:443:127.0.0.1:{env.relay.port}"],
+                  log=env.folder.path(f"link-{env.number()}.log"), environment=self._environment(), pipe_input=True)
+        run.waiting = env.waiting
+        return env.keep(run)
+
     def phones(self):
         """Returns the linked phones."""
         said = brief([str(self._env.programs.client), "phones", "list", "--json"], environment=self._environment())
@@ -200,6 +219,7 @@ class OurClient:
         scan = phone.scan(run.code, link=True)
         offer = run.event("link-offer")
         name = offer["phone"]
+        must(offer["evidence"] == "verified", f"expected a passkey that this client saw being created; found {offer}")
         must(name not in [known["name"] for known in self.phones()], "expected no link before the user's answer")
         run.write("yes\n")
         self._env.accepted(run, options)
@@ -342,6 +362,24 @@ class PythonPhone:
     @property
     def link(self):
         return linking.PhoneLink.load(self.file)
+
+    def ssh_key(self):
+        """Makes an SSH key on this phone; returns its line for `ssh-keys import`."""
+        key, identifier, site = algorithms.new_key(ctap.ES256), secrets.token_bytes(20), "ssh-acceptance.invalid"
+        self._store(identifier, site, key)
+        point = key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+        fields = (b"sk-ecdsa-sha2-nistp256@openssh.com", b"nistp256", point, site.encode())
+        blob = b"".join(len(field).to_bytes(4, "big") + field for field in fields)
+        return f"{to_base64url(blob)} {to_base64url(identifier)} - acceptance"
+
+    def forge_keys_of(self, other):
+        """Gives this phone keys of its own under the credential IDs of another."""
+        for identifier, passkey in json.loads(other._keys.read_text()).items():
+            self._store(bytes.fromhex(identifier), passkey["rp"], algorithms.new_key(ctap.ES256))
+
+    def _store(self, identifier, site, key):
+        passkey = {"rp": site, "user": "01", "key": algorithms.stored(key).hex()}
+        self._keys.write_text(json.dumps({identifier.hex(): passkey}))
 
     def use_keys_of(self, other):
         """Makes this phone have the passkeys of another."""

@@ -48,7 +48,10 @@ struct TestStore {
         _ name: String = "Pixel 8",
         key: P256.KeyAgreement.PrivateKey = P256.KeyAgreement.PrivateKey(),
         requiresProof: Bool = true,
-        lastUsed: UInt64 = 1_800_000_000
+        lastUsed: UInt64 = 1_800_000_000,
+        evidence: LinkEvidence = .verified,
+        verifyingKey: String? = "SHA256:abc",
+        showedCode: Bool = true
     ) throws -> StoredLink {
         var random = SystemRandomNumberGenerator()
         return StoredLink(
@@ -62,14 +65,17 @@ struct TestStore {
             lastUsed: lastUsed,
             info: [0xA0],
             requiresProof: requiresProof,
-            lastNumber: 7
+            lastNumber: 7,
+            evidence: evidence,
+            verifyingKey: verifyingKey,
+            showedCode: showedCode
         )
     }
 }
 
 @Suite("The store of linked phones", .timeLimit(.minutes(10)))
 struct LinkStoreTests {
-    @Test("Each request has a number of its own, which is stored first; a link of the first version is refused")
+    @Test("Each request has a number of its own, which is stored first; links of earlier versions are refused")
     func numbers() async throws {
         try await TestFolder.with { folder in
             let test = TestStore(in: folder)
@@ -82,16 +88,19 @@ struct LinkStoreTests {
             #expect(throws: CommandFailure.self) { try test.store.nextClaims(for: link, .program) }
 
             var map = try #require(CBORDecoder.decode(link.file, mode: .strict).map)
-            (map[0], map[11]) = (nil, nil)
+            (map[12], map[13], map[14]) = (nil, nil, nil)
             try test.store.save(link)
             let path =
                 folder.path + "/"
                 + (try #require(TestFile.contents(below: folder.path).keys.first { $0.hasSuffix(".cbor") }))
-            try Data(CBOREncoder.encode(map)).write(to: URL(fileURLWithPath: path))
-            _ = test.takeWarnings()
-            #expect(try test.store.links().isEmpty)
-            let warnings = test.takeWarnings()
-            #expect(warnings.count == 1 && warnings[0].hasSuffix("remove it, and link this phone again"))
+            for (version, number) in [(CBORValue?.none, CBORValue?.none), (2, 7)] {
+                (map[0], map[11]) = (version, number)
+                try Data(CBOREncoder.encode(map)).write(to: URL(fileURLWithPath: path))
+                _ = test.takeWarnings()
+                #expect(try test.store.links().isEmpty)
+                let warnings = test.takeWarnings()
+                #expect(warnings.count == 1 && warnings[0].hasSuffix("remove it, and link this phone again"))
+            }
         }
     }
 
@@ -102,13 +111,20 @@ struct LinkStoreTests {
             #expect(try test.store.links().isEmpty)
             #expect(TestFile.contents(below: folder.path).isEmpty)
             for requiresProof in [true, false] {
-                let link = try TestStore.link(requiresProof: requiresProof)
+                let link = try TestStore.link(
+                    requiresProof: requiresProof,
+                    evidence: requiresProof ? .verified : .unverified,
+                    verifyingKey: requiresProof ? "SHA256:abc" : nil,
+                    showedCode: requiresProof
+                )
                 try test.store.save(link)
                 let read = try #require(try test.store.links(to: link.id).first)
                 #expect(
                     read.file == link.file && read.requiresProof == requiresProof && read.lastNumber == 7
                         && read.secret == link.secret
                 )
+                #expect(read.evidence == link.evidence && read.verifyingKey == link.verifyingKey)
+                #expect(read.showedCode == requiresProof)
                 var status = stat()
                 #expect(lstat("\(test.path)/\(link.id).cbor", &status) == 0 && status.st_mode & 0o777 == 0o600)
                 #expect(link.id.count == 16)
@@ -123,9 +139,13 @@ struct LinkStoreTests {
     func format() throws {
         let link = try TestStore.link()
         let map = try #require(try CBORDecoder.decode(link.file, mode: .strict).map)
-        #expect(Set(map.keys) == Set((0...11).map { .integer($0) }))
+        #expect(Set(map.keys) == Set((0...14).map { .integer($0) }))
         #expect(map[2]?.bytes == link.linkID.bytes && map[6] == .integer(266) && map[10] == .boolean(true))
         #expect(map[3]?.bytes?.count == 32 && map[4]?.bytes?.count == 65 && map[5] == .text("Pixel 8"))
+        #expect(map[0] == 3 && map[12] == 2 && map[13] == .text("SHA256:abc") && map[14] == .boolean(true))
+        let website = try TestStore.link(evidence: .unverified, showedCode: false)
+        let plain = try #require(try CBORDecoder.decode(website.file, mode: .strict).map)
+        #expect(plain[12] == 1 && plain[13] == nil && plain[14] == nil)
         #expect(map[7] == .integer(1_700_000_000) && map[8] == .integer(1_800_000_000) && map[9] == .bytes([0xA0]))
     }
 
@@ -141,9 +161,12 @@ struct LinkStoreTests {
         let long = [UInt8](repeating: 0, count: StoredLink.maximumInfoLength + 1)
         // No number follows the highest.
         let wrong: [(Int, CBORValue)] = [
-            (0, 3), (9, .bytes(long)), (10, .boolean(false)), (11, .boolean(true)), (11, .unsigned(.max)), (12, 1),
+            (0, 4), (9, .bytes(long)), (10, .boolean(false)), (11, .boolean(true)), (11, .unsigned(.max)), (12, 3),
+            // Evidence of the website has no key.
+            (12, 1), (13, 1), (13, .text("")), (13, .text("a b")), (13, .text(String(repeating: "x", count: 65))),
+            (14, .boolean(false)), (15, 1),
         ]
-        for (key, value) in (0...11).filter({ $0 != 10 }).map({ ($0, CBORValue?.none) }) + wrong {
+        for (key, value) in (0...12).filter({ $0 != 10 }).map({ ($0, CBORValue?.none) }) + wrong {
             var changed = map
             changed[.integer(key)] = value
             #expect(StoredLink(file: CBOREncoder.encode(changed)) == nil, "key \(key)")

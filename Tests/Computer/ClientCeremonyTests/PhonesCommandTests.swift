@@ -58,17 +58,36 @@ struct PhonesCommandTests {
             let link = try TestStore.link("Ada's \u{202E}Pixel")
             try user.test.store.save(link)
             let list = try await user.run(["phones", "list"])
-            let line = "\(link.id)  2027-01-15T08:00:00Z  \(link.domain.host)  \"Ada's Pixel\"\n"
-            #expect(list.status == 0 && list.output == line, "\(list)")
+            let line = "\(link.id)  2027-01-15T08:00:00Z  \(link.domain.host)  \"Ada's Pixel\"  linked on 2023-11-14, "
+            #expect(list.status == 0 && list.output == line + "verified by the SSH key SHA256:abc\n", "\(list)")
             let json = try await user.run(["phones", "list", "--json"])
             let object = try JSONDecoder().decode(JSONValue.self, from: Data(json.output.utf8))
             #expect(object["id"] == .text(link.id) && object["name"] == "Ada's Pixel")
             #expect(object["linked"] == "2023-11-14T22:13:20Z" && object["relay"] == .text(link.domain.host))
+            #expect(object["evidence"] == "verified" && object["key"] == "SHA256:abc" && object["link_code"] == .boolean(true))
             let renamed = try await user.run(["phones", "rename", "Ada's Pixel", "Bob's"])
             #expect(renamed.status == 0, "\(renamed)")
             let forgotten = try await user.run(["phones", "forget", "Bob's"])
             #expect(forgotten.status == 0, "\(forgotten)")
             #expect(try user.test.store.links().isEmpty)
+        }
+    }
+
+    @Test("phones list says how a phone was linked")
+    func reasons() async throws {
+        try await TestFolder.with { folder in
+            let user = LinkedUser(in: folder)
+            try user.test.store.save(try TestStore.link(lastUsed: 2, verifyingKey: nil))
+            try user.test.store.save(
+                try TestStore.link(lastUsed: 1, evidence: .unverified, verifyingKey: nil, showedCode: false)
+            )
+            let list = try await user.run(["phones", "list"]).output.split(separator: "\n")
+            #expect(list.first?.hasSuffix("2023-11-14, verified by a passkey created here") == true, "\(list)")
+            #expect(list.last?.hasSuffix("2023-11-14, confirmed by you after the website") == true, "\(list)")
+            let json = try await user.run(["phones", "list", "--json"]).output.split(separator: "\n")
+            let objects = try json.map { try JSONDecoder().decode(JSONValue.self, from: Data($0.utf8)) }
+            #expect(objects.map { $0["evidence"] } == ["verified", "website"])
+            #expect(objects.map { $0["link_code"] } == [.boolean(true), .boolean(false)] && objects.allSatisfy { $0["key"] == nil })
         }
     }
 

@@ -42,7 +42,8 @@ struct LinkingPhone {
             created: 1,
             lastUsed: 2,
             info: [],
-            requiresProof: true
+            requiresProof: true,
+            showedCode: true
         )
     }
 

@@ -48,6 +48,7 @@ struct LinkOfferTests {
         #expect(offered.secret == phone.secret && offered.domain == phone.domain)
         #expect(offered.authenticatorKey.x963Representation == phone.key.publicKey.x963Representation)
         #expect(offered.name.description == "Pixel 8" && offered.requiresProof && !offered.info.isEmpty)
+        #expect(offered.evidence == .unverified && offered.showedCode && offered.verifyingKey == nil)
     }
 
     @Test("An update whose proof is for another session or code is dropped, and the session continues")
@@ -142,11 +143,15 @@ struct LinkOfferTests {
         let terms = LinkOfferPolicy { [sample] id, site in
             id == sample.known && site == sample.site ? COSEKey(key.publicKey) : nil
         }
-        let request = try sample.request(allowing: [])
-        #expect(terms.evidence(in: try sample.response(sample.known, signedBy: key), to: request) == .verified)
+        let request = try sample.request(allowing: [sample.known])
+        let signed = try sample.response(sample.known, signedBy: key)
+        #expect(terms.evidence(in: signed, to: request) == .verified)
+        // The website has not confirmed yet that it accepts the passkey.
+        let any = try sample.request(allowing: [])
+        #expect(terms.evidence(in: signed, to: any) == .unverified)
         let invented = sample.response(sample.known)
         #expect(terms.evidence(in: invented, to: request) == nil)
-        #expect(terms.evidence(in: invented, to: try sample.request(allowing: [sample.known])) == nil)
+        #expect(terms.evidence(in: invented, to: any) == nil)
         let stranger = try sample.response(sample.known, signedBy: P256.Signing.PrivateKey())
         #expect(terms.evidence(in: stranger, to: request) == nil)
         #expect(terms.evidence(in: try sample.response(sample.other, signedBy: key), to: request) == nil)

@@ -3,6 +3,8 @@
 internal import Glibc
 internal import HybridCaBLE
 package import HybridCommandSupport
+internal import HybridPrimitives
+package import HybridProgram
 package import HybridSession
 internal import HybridThreads
 
@@ -32,14 +34,37 @@ package struct LinkQuestion: Sendable {
         self.openInput = openInput
     }
 
+    /// Asks the user about a link, and stores it under a name that no other phone has.
+    ///
+    /// - Throws: ``CommandFailure`` if the answer is not yes, or the link can't be stored.
+    package func link(
+        _ offered: OfferedLink,
+        in store: LinkStore,
+        _ report: ProgressReport
+    ) async throws(CommandFailure) {
+        var offered = offered
+        do throws(CommandFailure) {
+            offered.link.name = try store.freeName(for: offered.link)
+            guard await isConfirmed(offered, report) else {
+                throw CommandFailure("the answer was not yes", code: "link-not-confirmed", status: .notPermitted)
+            }
+            try store.save(offered.link)
+        } catch {
+            throw CommandFailure("not linked: \(error.sentence)", code: error.code, status: error.status)
+        }
+        let link = offered.link
+        let text = "linked with \(link.name.quoted); it needs no code next time"
+        report.enter(ProgressState("linked", text, details: [("phone", link.name.description), ("id", link.id)]))
+    }
+
     /// Asks the user; returns true for `yes` or `y`.
-    package func isConfirmed(_ offer: OfferedLink, _ report: ProgressReport) async -> Bool {
+    func isConfirmed(_ offer: OfferedLink, _ report: ProgressReport) async -> Bool {
         let descriptor = openInput()
         guard descriptor >= 0 else { return false }
         // This fails for files and pipes, whose content is the user's answer to this very question.
         tcflush(descriptor, TCIFLUSH)
         let name = offer.link.name
-        let isVerified = offer.evidence == .verified
+        let isVerified = offer.link.evidence == .verified
         let shown = offer.code.map { " if it shows the link code \($0)" } ?? ""
         let condition = isVerified ? "" : "; only if the website accepted this sign-in"
         var details = [("phone", name.description), ("evidence", isVerified ? "verified" : "website")]

@@ -37,6 +37,9 @@ package struct LinkStore: Sendable {
     /// The TLS sessions with the relays of the links, in files of the same folder.
     package var tlsSessions: TLSSessions { TLSSessions(folder: path) }
 
+    /// The public keys of passkeys that phones have created through this computer, in a file of the same folder.
+    package var createdPasskeys: CreatedPasskeys { CreatedPasskeys(path: path, warn: warn) }
+
     /// Creates the store of this user, `hybrid/links` in the user's XDG state directory.
     ///
     /// - Parameter warn: Called with a sentence for each file that is skipped.

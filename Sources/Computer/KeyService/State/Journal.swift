@@ -15,6 +15,8 @@ package struct JournalEntry: Hashable, Sendable {
         case agent = "ssh-agent"
         /// The command `ssh-keygen`.
         case keygen = "ssh-keygen"
+        /// The command `link`.
+        case link
         /// The virtual security key.
         case securityKey = "security-key"
         /// The command `pam enrol`.

@@ -12,6 +12,20 @@ public struct MessageData: Hashable, Sendable {
     /// The hash of the message.
     public let hash: MessageHash
 
+    /// Returns the encoding of a message in this format.
+    ///
+    /// - Parameters:
+    ///   - namespace: The purpose of the signature.
+    ///   - hash: SHA-256 of the message, 32 bytes.
+    package static func encoded(_ namespace: SignatureNamespace, sha256 hash: [UInt8]) -> [UInt8] {
+        var writer = SSHWriter()
+        writer.string(namespace.description)
+        writer.string("")
+        writer.string("sha256")
+        writer.string(hash)
+        return magic + writer.bytes
+    }
+
     /// Creates message data from its bytes, which begin with ``magic`` and must be parsed to the end.
     init(parsing bytes: [UInt8]) throws(SignedDataError) {
         var reader = SSHReader(bytes[Self.magic.count...])

@@ -146,10 +146,8 @@ public struct ClientSession: Sendable {
             if early == nil { events(.waitingForLink) }
             var link = early
             if link == nil { link = await phone.awaitLink(linking.updateTimeout) }
-            // Only phones of this project announce proofs, and show a code.
-            offered = link.map {
-                OfferedLink(link: $0, evidence: evidence, code: $0.requiresProof ? verifier.code : nil)
-            }
+            link?.evidence = evidence
+            offered = link.map { OfferedLink(link: $0, code: $0.showedCode ? verifier.code : nil) }
             if let code = offered?.code { events(.linkOffered(code)) }
         }
         let result = ClientResult(

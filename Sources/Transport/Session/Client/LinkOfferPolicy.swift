@@ -32,7 +32,8 @@ public struct LinkOfferPolicy: Sendable {
     /// Returns the evidence in a response; `nil` if no link may be offered after it.
     ///
     /// A registration is no evidence, because its key is new. A signature that a known key does not verify excludes a
-    /// link.
+    /// link. If the request names no credential, a known key alone is not enough: a stranger may have answered an
+    /// earlier registration, and the website has not confirmed since that it accepts the key.
     func evidence(in response: CTAPResponse, to request: CTAPRequest) -> LinkEvidence? {
         guard case .getAssertion(let request) = request, response.status == .success,
             let assertion = try? GetAssertionResponse(parsing: response.body),
@@ -47,7 +48,7 @@ public struct LinkOfferPolicy: Sendable {
             let signature = try? P256.Signing.ECDSASignature(derRepresentation: assertion.signature),
             key.isValidSignature(signature, for: signed)
         else { return nil }
-        return .verified
+        return allowed.contains(id) ? .verified : .unverified
     }
 }
 
@@ -61,10 +62,8 @@ public enum LinkEvidence: Hashable, Sendable {
 
 /// A link that a phone offers, which the user must confirm.
 public struct OfferedLink: Sendable {
-    /// The link.
+    /// The link, with the reason to believe that the phone belongs to the user.
     public var link: StoredLink
-    /// The reason to believe that the phone belongs to the user.
-    public let evidence: LinkEvidence
     /// The code that the phone shows, too; `nil` if phones of its kind show none.
     public let code: LinkCode?
 }
@@ -78,7 +77,7 @@ struct LinkVerifier: Sendable {
     /// The code of the session for both users.
     var code: LinkCode { LinkCode(handshakeHash) }
 
-    /// Returns the link; `nil` if the phone has not proved possession of its key in this session.
+    /// Returns a link without evidence; `nil` if the phone has not proved possession of its key in this session.
     ///
     /// - Parameters:
     ///   - information: Linking information from the phone.
@@ -96,7 +95,9 @@ struct LinkVerifier: Sendable {
             created: now,
             lastUsed: now,
             info: info,
-            requiresProof: information.announcesProof
+            requiresProof: information.announcesProof,
+            // Only phones of this project announce proofs, and show a code.
+            showedCode: information.announcesProof
         )
     }
 }

@@ -34,6 +34,13 @@ public struct StoredLink: Sendable, SecretMaterial {
     /// The number of the last request to the phone; 0 if there was none.
     public var lastNumber: UInt64
 
+    /// The reason to believe that the phone belongs to the user.
+    public var evidence: LinkEvidence
+    /// The fingerprint of the SSH key that has verified the phone; `nil` if there is none.
+    public var verifyingKey: String?
+    /// True if both devices showed a code when the phone was linked.
+    public let showedCode: Bool
+
     /// Creates a link from its parts.
     public init(
         contactID: ContactID,
@@ -46,7 +53,10 @@ public struct StoredLink: Sendable, SecretMaterial {
         lastUsed: UInt64,
         info: [UInt8],
         requiresProof: Bool,
-        lastNumber: UInt64 = 0
+        lastNumber: UInt64 = 0,
+        evidence: LinkEvidence = .unverified,
+        verifyingKey: String? = nil,
+        showedCode: Bool
     ) {
         self.contactID = contactID
         self.linkID = linkID
@@ -59,6 +69,9 @@ public struct StoredLink: Sendable, SecretMaterial {
         self.info = info.count > Self.maximumInfoLength ? [] : info
         self.requiresProof = requiresProof
         self.lastNumber = lastNumber
+        self.evidence = evidence
+        self.verifyingKey = verifyingKey
+        self.showedCode = showedCode
     }
 }
 
