@@ -32,8 +32,8 @@ public struct LinkOfferPolicy: Sendable {
     /// Returns the evidence in a response; `nil` if no link may be offered after it.
     ///
     /// A registration is no evidence, because its key is new. A signature that a known key does not verify excludes a
-    /// link. If the request names no credential, a known key alone is not enough: a stranger may have answered an
-    /// earlier registration, and the website has not confirmed since that it accepts the key.
+    /// link. So does a passkey that the request does not name, even a known one: a stranger may have answered an earlier
+    /// registration, and the website has not confirmed since that it accepts the passkey.
     func evidence(in response: CTAPResponse, to request: CTAPRequest) -> LinkEvidence? {
         guard case .getAssertion(let request) = request, response.status == .success,
             let assertion = try? GetAssertionResponse(parsing: response.body),
@@ -41,14 +41,16 @@ public struct LinkOfferPolicy: Sendable {
         else { return nil }
         let allowed = request.allowList.map(\.id)
         // A phone may omit the ID if the allow list has exactly one entry.
-        guard let id = assertion.credential?.id ?? (allowed.count == 1 ? allowed[0] : nil) else { return nil }
-        guard let key = knownKey(id, request.relyingPartyID) else { return allowed.contains(id) ? .unverified : nil }
+        guard let id = assertion.credential?.id ?? (allowed.count == 1 ? allowed[0] : nil), allowed.contains(id) else {
+            return nil
+        }
+        guard let key = knownKey(id, request.relyingPartyID) else { return .unverified }
         let signed = assertion.authenticatorData.encoded + request.clientDataHash.bytes
         guard let key = key.p256,
             let signature = try? P256.Signing.ECDSASignature(derRepresentation: assertion.signature),
             key.isValidSignature(signature, for: signed)
         else { return nil }
-        return allowed.contains(id) ? .verified : .unverified
+        return .verified
     }
 }
 
