@@ -22,7 +22,7 @@ PLAIN = {"hybrid-prompt": (1, "Show the code and the progress of a sign-in in a 
          "hybrid-uhid": (8, "Create the virtual security key for hybrid-key.")}
 SHELLS = {"bash": "{}.bash", "zsh": "_{}", "fish": "{}.fish"}
 # Date of the last change to the parts.
-DATE = "November 21, 2026"
+DATE = "November 28, 2026"
 HIDDEN = ("help", "version")
 
 
