@@ -13,7 +13,7 @@ struct PhonesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "phones",
         abstract: "List, rename or forget linked phones.",
-        discussion: "A phone is linked with show-qr --link. hybrid-key contacts the same phones.",
+        discussion: "A phone is linked with show-qr --link or hybrid-key link. hybrid-key contacts the same phones.",
         subcommands: [List.self, Rename.self, Forget.self]
     )
 
