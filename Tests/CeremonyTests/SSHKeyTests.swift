@@ -214,7 +214,9 @@ struct SSHKeyTests {
             comment: key.comment
         )
         let label = ["--link-as", "work laptop"]
-        let cases = [(try #require(other), label, "wrong-ssh-key", 65), (key, ["--no-ask-to-link"], "no-link-offered", 77)]
+        let cases = [
+            (try #require(other), label, "wrong-ssh-key", 65), (key, ["--no-ask-to-link"], "no-link-offered", 77),
+        ]
         for (key, options, code, status) in cases {
             let (ceremony, links) = try await link(key, extra: options)
             #expect(ceremony.client.status == Int32(status), "\(ceremony)")

@@ -64,7 +64,10 @@ struct PhonesCommandTests {
             let object = try JSONDecoder().decode(JSONValue.self, from: Data(json.output.utf8))
             #expect(object["id"] == .text(link.id) && object["name"] == "Ada's Pixel")
             #expect(object["linked"] == "2023-11-14T22:13:20Z" && object["relay"] == .text(link.domain.host))
-            #expect(object["evidence"] == "verified" && object["key"] == "SHA256:abc" && object["link_code"] == .boolean(true))
+            #expect(
+                object["evidence"] == "verified" && object["key"] == "SHA256:abc"
+                    && object["link_code"] == .boolean(true)
+            )
             let renamed = try await user.run(["phones", "rename", "Ada's Pixel", "Bob's"])
             #expect(renamed.status == 0, "\(renamed)")
             let forgotten = try await user.run(["phones", "forget", "Bob's"])
@@ -87,7 +90,10 @@ struct PhonesCommandTests {
             let json = try await user.run(["phones", "list", "--json"]).output.split(separator: "\n")
             let objects = try json.map { try JSONDecoder().decode(JSONValue.self, from: Data($0.utf8)) }
             #expect(objects.map { $0["evidence"] } == ["verified", "website"])
-            #expect(objects.map { $0["link_code"] } == [.boolean(true), .boolean(false)] && objects.allSatisfy { $0["key"] == nil })
+            #expect(
+                objects.map { $0["link_code"] } == [.boolean(true), .boolean(false)]
+                    && objects.allSatisfy { $0["key"] == nil }
+            )
         }
     }
 
