@@ -11,7 +11,10 @@ import PackageDescription
 //
 // Later tools versions than 5.4 rename an executable's main function, which hides libFuzzer's.
 
-let measuresCoverage = ProcessInfo.processInfo.environment["HYBRID_FUZZ_COVERAGE"] != nil
+let environment = ProcessInfo.processInfo.environment
+let measuresCoverage = environment["HYBRID_FUZZ_COVERAGE"] != nil
+/// True for the target `relay-tls`, the only one that needs the TLS library, which takes minutes to build.
+let hasTLS = environment["HYBRID_FUZZ_TLS"] != nil
 
 /// The `settings` of ../Package.swift as compiler options.
 let language = [
@@ -32,6 +35,8 @@ let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto"
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+
+let boringTLS: [Target.Dependency] = hasTLS ? ["HybridBoringTLS"] : []
 
 /// Returns the target for a module of the project or a part of its files.
 func module(_ name: String, in group: String? = nil, _ dependencies: [Target.Dependency]) -> Target {
@@ -140,19 +145,25 @@ let modules: [Target] = [
         "HybridRelayCore",
         in: "Relay",
         ["HybridPrimitives", "HybridThreads", "HybridCaBLE", "CHybridLinux", crypto, nio("NIOCore"), logging, metrics]
+            + boringTLS
     ),
 ]
+
+let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
+let tlsModules = hasTLS ? [module("HybridBoringTLS", in: "Transport", [nioSSL])] : []
+let tlsPackages: [Package.Dependency] =
+    hasTLS ? [.package(url: "https://github.com/apple/swift-nio-ssl", .upToNextMinor(from: "2.37.6"))] : []
 
 let package = Package(
     name: "hybrid-fuzz",
     products: [.executable(name: "fuzz", targets: ["Fuzz"])],
-    dependencies: [
+    dependencies: tlsPackages + [
         .package(url: "https://github.com/apple/swift-crypto", .upToNextMinor(from: "4.5.2")),
         .package(url: "https://github.com/apple/swift-log", .upToNextMinor(from: "1.16.2")),
         .package(url: "https://github.com/apple/swift-metrics", .upToNextMinor(from: "2.13.0")),
         .package(url: "https://github.com/apple/swift-nio", .upToNextMinor(from: "2.101.2")),
     ],
-    targets: modules + [
+    targets: modules + tlsModules + [
         .executableTarget(
             name: "Fuzz",
             dependencies: [
@@ -167,7 +178,7 @@ let package = Package(
                 cryptoExtras,
                 logging, nio("NIOCore"),
                 nio("NIOEmbedded"), nio("NIOHTTP1"), nio("NIOWebSocket"),
-            ],
+            ] + boringTLS,
             swiftSettings: settings,
             linkerSettings: [
                 .unsafeFlags(["-use-ld=lld"] + instruments.filter { $0 != "-profile-coverage-mapping" })

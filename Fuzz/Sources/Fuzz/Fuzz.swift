@@ -6,7 +6,11 @@ import TestSupport
 /// A fuzz target, which returns true if the parser accepted the input, and throws ``BrokenInvariant``.
 typealias FuzzTarget = @Sendable ([UInt8]) throws -> Bool
 
-/// All targets; each has a folder with its name in `Corpus`.
+#if canImport(HybridBoringTLS)
+/// The target of a build with the TLS library.
+private let targets: [String: FuzzTarget] = ["relay-tls": fuzzRelayTLS]
+#else
+/// All other targets; each has a folder with its name in `Corpus`.
 private let targets: [String: FuzzTarget] = [
     "agent-message": fuzzAgentMessage,
     "assuan": fuzzAssuan,
@@ -65,6 +69,7 @@ private let targets: [String: FuzzTarget] = [
     "websocket-frames": fuzzWebSocketFrames,
     "websocket-request": fuzzWebSocketRequest,
 ]
+#endif
 
 /// The target that the environment selects; one program contains all, because linking is slow.
 private let chosen: FuzzTarget = {

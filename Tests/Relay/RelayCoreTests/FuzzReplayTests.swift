@@ -45,4 +45,12 @@ struct RelayFuzzReplayTests {
         #expect(replay.taken.count >= 10, "these seeds are valid")
         #expect(replay.refused.count >= 1, "these are invalid on purpose")
     }
+
+    @Test("Phones and clients at one relay, over TLS")
+    func relayTLS() throws {
+        let replay = try FuzzCorpus.replay("relay-tls", fuzzRelayTLS)
+        #expect(replay.broken == [])
+        #expect(replay.taken.count >= 5, "these seeds are valid")
+        #expect(replay.refused.count >= 1, "these are invalid on purpose")
+    }
 }

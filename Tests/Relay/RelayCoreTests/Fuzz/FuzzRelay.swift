@@ -13,15 +13,20 @@ import TestSupport
 ///
 /// Each end must get a response, then its peer's messages in order and unchanged, then one close frame and nothing more.
 /// Afterwards, the relay must hold neither tunnels nor connections nor bytes.
-func fuzzRelay(_ input: [UInt8]) throws -> Bool {
+func fuzzRelay(_ input: [UInt8]) throws -> Bool { try fuzzRelay(input, hasTLS: false) }
+
+/// Does the same with TLS: new and resumed sessions with early data, records in pieces, and bytes that are no records.
+func fuzzRelayTLS(_ input: [UInt8]) throws -> Bool { try fuzzRelay(input, hasTLS: true) }
+
+private func fuzzRelay(_ input: [UInt8], hasTLS: Bool) throws -> Bool {
     var choices = Choices(input)
-    let relay = try RelayUnderTest(hasSmallBudget: choices.flag())
+    let relay = try RelayUnderTest(hasSmallBudget: choices.flag(), hasTLS: hasTLS)
     defer { relay.stop() }
     for _ in 0..<60 where !choices.isEmpty { try relay.step(&choices) }
     return try relay.finish()
 }
 
-/// A relay whose loops run on the calling thread, with socket pairs and without TLS.
+/// A relay whose loops run on the calling thread, with socket pairs.
 final class RelayUnderTest {
     static let maximumMessage = 100_000
     private static let balancer = "192.0.2.1"
@@ -32,14 +37,22 @@ final class RelayUnderTest {
     private var now = NIODeadline.uptimeNanoseconds(1_000_000_000)
     var ends: [RelayEnd] = []
     var linked = LinkedEnds()
+    /// The tickets of the ends; `nil` without TLS.
+    private let tickets: EndTLS.Tickets?
 
-    init(hasSmallBudget: Bool) throws {
+    init(hasSmallBudget: Bool, hasTLS: Bool) throws {
+        tickets = hasTLS ? EndTLS.Tickets() : nil
         var limits = RelayLimits()
         limits.tunnels = 5
         limits.tunnelBytes = 150_000
         limits.messageBytes = Self.maximumMessage
         if hasSmallBudget { limits.bufferedBytes = 20_000 }
-        var configuration = RelayConfiguration(listen: [], transport: .plaintext, limits: limits, node: 0x0A0B)
+        var configuration = RelayConfiguration(
+            listen: [],
+            transport: hasTLS ? EndTLS.relay : .plaintext,
+            limits: limits,
+            node: 0x0A0B
+        )
         configuration.balancers = [try AddressBlock(parsing: Self.balancer)]
         configuration.contactHost = LinkedEnds.host
         let log = log
@@ -75,7 +88,10 @@ final class RelayUnderTest {
         case 8:
             let code = choices.pick([[], [3, 232], [3, 233], [3, 237], [1], [15, 160, 65]] as [[UInt8]])
             try send(ClientFrames.frame(8, code), by: end, in: 1 << 20)
-        case 9: try send(choices.bytes(choices.number(below: 64)), by: end, in: 1 + choices.number(below: 64))
+        case 9:
+            let bytes = choices.bytes(choices.number(below: 64))
+            if tickets != nil, choices.flag() { return end.writeRaw(bytes[...]) }
+            try send(bytes, by: end, in: 1 + choices.number(below: 64))
         case 10: end.isReading.toggle()
         case 11:
             now = now + .seconds(choices.pick([0, 1, 5, 24, 25, 60, 119, 300]))
@@ -118,6 +134,14 @@ final class RelayUnderTest {
         }
     }
 
+    /// Returns an end and the descriptor for the relay.
+    func pair(tunnel: String, _ choices: inout Choices) throws -> (end: RelayEnd, descriptor: CInt) {
+        let tls = try tickets.map { try EndTLS($0, resumes: choices.flag()) }
+        let pair = try RelayEnd.pair(tunnel: tunnel, maximumMessage: Self.maximumMessage, tls: tls)
+        if tls != nil { pair.end.pace = choices.pick([1 << 20, 1 << 20, 1000, 50, 7]) }
+        return pair
+    }
+
     /// Opens a connection.
     ///
     /// A client requests the tunnel of an earlier phone, or one that does not exist.
@@ -129,7 +153,7 @@ final class RelayUnderTest {
         let path =
             isPhone
             ? "/cable/new/\(tunnel)" : "/cable/connect/\(phone?.routing ?? "0a0c77")/\(phone?.tunnel ?? tunnel)"
-        let (end, descriptor) = try RelayEnd.pair(tunnel: phone?.tunnel ?? tunnel, maximumMessage: Self.maximumMessage)
+        let (end, descriptor) = try pair(tunnel: phone?.tunnel ?? tunnel, &choices)
         let loop = loops[choices.number(below: 2)]
         let isProxied = choices.number(below: 4) == 3
         let isDamaged = choices.number(below: 8) == 7
@@ -141,7 +165,8 @@ final class RelayUnderTest {
         let header = isProxied ? "PROXY TCP4 127.0.0.1 127.0.0.1 1 2\r\n" : ""
         let head = RelayEnd.head(path: path, key: isDamaged ? "x" : "dGhlIHNhbXBsZSBub25jZQ==")
         end.recordSent(early)
-        try write(Array((header + head).utf8) + early, by: end, in: size)
+        if tickets != nil { end.writeRaw(Array(header.utf8)[...]) }
+        try write(Array(((tickets == nil ? header : "") + head).utf8) + early, by: end, in: size)
         try settle()
         guard !isPhone, let phone, end.isAccepted else { return }
         // The random byte of a phone that has left may be reused. The waiting phone is the latest one.

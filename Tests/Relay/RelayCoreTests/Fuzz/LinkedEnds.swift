@@ -65,7 +65,7 @@ extension RelayUnderTest {
     }
 
     private func open(_ head: String, early: [UInt8], _ choices: inout Choices) throws -> RelayEnd {
-        let (end, descriptor) = try RelayEnd.pair(tunnel: "", maximumMessage: Self.maximumMessage)
+        let (end, descriptor) = try pair(tunnel: "", &choices)
         loops[choices.number(below: 2)].adopt(descriptor, from: nil)
         ends.append(end)
         end.recordSent(early)

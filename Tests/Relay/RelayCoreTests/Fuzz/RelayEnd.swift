@@ -9,6 +9,9 @@ final class RelayEnd {
     /// The requested tunnel ID.
     let tunnel: String
     private let maximumMessage: Int
+    private let tls: EndTLS?
+    /// Maximum number of bytes that are sent at once, so that TLS records arrive in pieces.
+    var pace = 1 << 20
     /// The other end, once they are paired.
     weak var peer: RelayEnd?
     /// The routing ID assigned to a phone.
@@ -30,20 +33,25 @@ final class RelayEnd {
     private var isSending = true
     private var hasEnded = false
 
-    private init(_ descriptor: CInt, tunnel: String, maximumMessage: Int) {
+    private init(_ descriptor: CInt, tunnel: String, maximumMessage: Int, tls: EndTLS?) {
         (self.descriptor, self.tunnel, self.maximumMessage) = (descriptor, tunnel, maximumMessage)
+        self.tls = tls
     }
 
     deinit { close() }
 
     /// Returns an end and the descriptor for the relay, whose send buffer is small.
-    static func pair(tunnel: String, maximumMessage: Int) throws -> (end: RelayEnd, descriptor: CInt) {
+    static func pair(
+        tunnel: String,
+        maximumMessage: Int,
+        tls: EndTLS? = nil
+    ) throws -> (end: RelayEnd, descriptor: CInt) {
         var pair: [CInt] = [-1, -1]
         let kind = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         try invariant(socketpair(AF_UNIX, kind, 0, &pair) == 0, "there are descriptors")
         var size: CInt = 8 << 10
         setsockopt(pair[1], SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<CInt>.size))
-        return (RelayEnd(pair[0], tunnel: tunnel, maximumMessage: maximumMessage), pair[1])
+        return (RelayEnd(pair[0], tunnel: tunnel, maximumMessage: maximumMessage, tls: tls), pair[1])
     }
 
     static func head(path: String, key: String, subprotocol: String = "fido.cable", fields: String = "") -> String {
@@ -61,6 +69,14 @@ final class RelayEnd {
 
     /// Sends bytes after the unsent ones, as far as the kernel accepts them.
     func write(_ bytes: ArraySlice<UInt8>) {
+        guard let tls else { return writeRaw(bytes) }
+        guard isSending else { return }
+        tls.encrypt(Array(bytes))
+        writeRaw(tls.takeOutput()[...])
+    }
+
+    /// Sends bytes without TLS.
+    func writeRaw(_ bytes: ArraySlice<UInt8>) {
         guard isSending else { return }
         unsent = unsent.isEmpty ? bytes : unsent + bytes
         _ = flush()
@@ -75,7 +91,9 @@ final class RelayEnd {
     private func flush() -> Bool {
         var hasSent = false
         while isSending, !unsent.isEmpty {
-            let count = unsent.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
+            let count = unsent.prefix(pace).withUnsafeBytes {
+                send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
+            }
             guard count > 0 else {
                 // The relay has closed.
                 if errno != EAGAIN { unsent = [] }
@@ -83,6 +101,8 @@ final class RelayEnd {
             }
             unsent = unsent.dropFirst(count)
             hasSent = true
+            // The relay runs before the next piece.
+            if pace < 1 << 20 { break }
         }
         return hasSent
     }
@@ -99,8 +119,10 @@ final class RelayEnd {
                 hasEnded = true
                 break
             }
-            received += chunk[..<count]
+            received += tls?.decrypt(Array(chunk[..<count])) ?? Array(chunk[..<count])
         }
+        // What a handshake answers, and bytes that waited for its end.
+        if let output = tls?.takeOutput(), !output.isEmpty { writeRaw(output[...]) }
         if routing == nil, isAccepted, let response {
             let lines = String(decoding: response, as: UTF8.self).split(separator: "\r\n")
             routing = lines.first { $0.hasPrefix("X-caBLE-Routing-ID: ") }.map { String($0.dropFirst(20)) }
@@ -140,7 +162,7 @@ final class RelayEnd {
 
     /// True if the tunnel is open as far as this end knows.
     private var isConnected: Bool {
-        isSending && !hasEnded && ReferenceFrames(afterResponse, masked: false).end == .open
+        isSending && !hasEnded && tls?.isBroken != true && ReferenceFrames(afterResponse, masked: false).end == .open
     }
 
     /// Checks that all messages have arrived while both ends are connected.
