@@ -159,6 +159,7 @@ final class EndTLS {
 }
 #else
 import HybridRelayCore
+import TestSupport
 
 /// No TLS, in a build without a TLS library.
 final class EndTLS {
