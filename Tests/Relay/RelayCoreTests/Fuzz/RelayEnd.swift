@@ -121,7 +121,7 @@ final class RelayEnd {
             }
             received += tls?.decrypt(Array(chunk[..<count])) ?? Array(chunk[..<count])
         }
-        // What a handshake answers, and bytes that waited for its end.
+        // Messages of the handshake, and bytes that waited for its end.
         if let output = tls?.takeOutput(), !output.isEmpty { writeRaw(output[...]) }
         if routing == nil, isAccepted, let response {
             let lines = String(decoding: response, as: UTF8.self).split(separator: "\r\n")
