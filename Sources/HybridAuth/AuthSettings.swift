@@ -140,8 +140,7 @@ enum AuthSettings {
         )
         if let named = try original.value(tunnelDomain), TunnelDomain(argument: named)?.id == domain.id { return file }
         report(
-            "\(source) is not for \(domain.host) and is not sent; use --tunnel-token-file for the token of this "
-                + "relay"
+            "\(source) is not for \(domain.host) and is not sent; use --tunnel-token-file for the token of this relay"
         )
         return nil
     }

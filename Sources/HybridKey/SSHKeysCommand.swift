@@ -113,8 +113,7 @@ struct SSHKeysCommand: AsyncParsableCommand {
 
     struct Import: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Add the keys that export printed on another "
-                + "computer."
+            abstract: "Add the keys that export printed on another computer."
         )
 
         @Argument(help: ArgumentHelp("The output of export; a dash reads standard input.", valueName: "file|-"))

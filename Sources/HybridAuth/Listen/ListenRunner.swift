@@ -59,8 +59,7 @@ struct ListenRunner: Sendable {
         }
         if let pushDomain, pushDomain.isAssigned {
             throw CommandFailure(
-                "the relay \(pushDomain.host) can't wake this device; choose a different "
-                    + "relay",
+                "the relay \(pushDomain.host) can't wake this device; choose a different relay",
                 status: .usage
             )
         }

@@ -163,7 +163,7 @@ struct VaultPrompts: Sendable {
     private static func comparison(ofBackup key: String, isReplacement: Bool) -> String {
         let what =
             isReplacement
-            ? "This backup uses a different key; backups made before a rekey do"
+            ? "This backup uses a different key, as backups made before a rekey do"
             : "The key of this backup is new to this device"
         return "\(what)\n\n\(key)\n\nhybrid-auth vault backup showed these digits when it wrote the file. If you "
             + "wrote down different ones, cancel: someone who knows an earlier secret of the vault has made this "

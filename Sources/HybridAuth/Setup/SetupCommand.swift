@@ -34,8 +34,7 @@ struct SetupCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Connect the check to another address (like curl "
-                + "--connect-to).",
+            "Connect the check to another address (like curl --connect-to).",
             valueName: "host:port:host2:port2"
         ),
         transform: ConnectTo.argument

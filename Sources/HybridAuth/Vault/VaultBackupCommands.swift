@@ -22,8 +22,7 @@ struct VaultBackupCommand: AsyncParsableCommand {
     func run() async throws {
         guard !file.isEmpty else {
             throw CommandFailure(
-                "the backup can't be written: there is no file name; give the name of a new "
-                    + "file",
+                "the backup can't be written: there is no file name; give the name of a new file",
                 status: .ioError
             )
         }

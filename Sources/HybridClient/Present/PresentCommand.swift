@@ -49,8 +49,7 @@ struct PresentCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Seconds to wait for a phone, then again for its user's answer; default: "
-                + "120.",
+            "Seconds to wait for a phone, then again for its user's answer; default: 120.",
             valueName: "s"
         )
     )

@@ -27,8 +27,7 @@ struct PasskeyFile: Sendable {
             throw failure
         } catch {
             throw CommandFailure(
-                "\(path) is not a passkey file of hybrid-lab; use a different "
-                    + "file",
+                "\(path) is not a passkey file of hybrid-lab; use a different file",
                 status: .dataError
             )
         }

@@ -53,8 +53,7 @@ struct PrivateFile: Sendable {
             bytes += chunk[..<count]
             guard bytes.count <= limit else {
                 throw CommandFailure(
-                    "\(path) is longer than \(limit >> 20) MiB; use a different "
-                        + "file",
+                    "\(path) is longer than \(limit >> 20) MiB; use a different file",
                     status: .noInput
                 )
             }

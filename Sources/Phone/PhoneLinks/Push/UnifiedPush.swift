@@ -82,8 +82,7 @@ package struct PushFailure: ExplainedFailure, Hashable {
     /// The distributor did not name an address or did not deliver the relay's message in time.
     static let noEndpoint = Self(
         "push-silent",
-        "the push service did not provide an address in time; retrying "
-            + "automatically"
+        "the push service did not provide an address in time; retrying automatically"
     )
 
     /// The relay's message to the address did not arrive.

@@ -65,8 +65,7 @@ public struct SignedDataError: Error, Hashable, Sendable, CustomStringConvertibl
     /// A login names another key than the one that is to sign.
     public static let foreignKey = SignedDataError(
         "foreignKey",
-        "the login names a different key from the one that "
-            + "should sign"
+        "the login names a different key from the one that should sign"
     )
     /// The user name is not ``SSHUserName``.
     public static let userName = SignedDataError(

@@ -84,8 +84,7 @@ public struct RelyingPartyIDError: WebAuthnFailure, Hashable {
     public static func notRelated(_ id: RelyingPartyID, _ origin: Origin) -> RelyingPartyIDError {
         Self(
             "\(origin.text) is not permitted to use the relying party ID \(id.text), because "
-                + "\(RelatedOrigins.url(of: id)) does not "
-                + "list it"
+                + "\(RelatedOrigins.url(of: id)) does not list it"
         )
     }
     /// The file of the ID's related origins can't be retrieved or read; `reason` is a clause without a period.
