@@ -329,7 +329,7 @@ let testTargets: [Target] = [
         ]
     ),
     tests("HybridRelayTests", ["TestSupport"]),
-    tests("HybridAuthTests", ["HybridQRCode", "HybridVirtualBlueZ", "TestSupport"]),
+    tests("HybridAuthTests", ["HybridQRCode", "HybridQRScanning", "HybridVirtualBlueZ", "TestSupport"]),
     tests("HybridUHIDTests", ["HybridUHID", "TestSupport"]),
     tests(
         "CeremonyTests",

@@ -28,16 +28,11 @@ struct LinkCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The fingerprint, or the name; may be omitted if there is one key.", valueName: "key"))
     var key: String?
 
-    @Option(
-        help: ArgumentHelp("Write the code to an image instead of drawing it here.", valueName: "file.png|file.svg")
-    )
-    var qrOutput: String?
+    @OptionGroup
+    var code: CodeOptions
 
     @Flag(help: "Show the code and the progress on a page in the browser ($BROWSER, or xdg-open).")
     var open = false
-
-    @Flag(help: "Print the text of the code on a line of its own instead of drawing it.")
-    var printUrl = false
 
     @Flag(help: "Report the progress on standard error as JSON, one object per line.")
     var json = false
@@ -50,9 +45,6 @@ struct LinkCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (1...3600).contains(timeout) else { throw ValidationError("--timeout takes 1 to 3600 seconds.") }
-        if let qrOutput, ImageFile.Format(path: qrOutput) == nil {
-            throw ValidationError("--qr-output takes a file name that ends in .png or .svg.")
-        }
     }
 
     func run() async throws {
@@ -120,8 +112,8 @@ struct LinkCommand: AsyncParsableCommand {
             display: try CodeDisplay(
                 report,
                 page,
-                imagePath: qrOutput,
-                printsText: printUrl,
+                imagePath: code.qrOutput,
+                printsText: code.printUrl,
                 purpose: proof.request.purpose
             ),
             linking: LinkOfferPolicy(knownKey: proof.publicKey)

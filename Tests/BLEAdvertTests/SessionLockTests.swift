@@ -2,6 +2,7 @@
 
 import HybridThreads
 import HybridVirtualBlueZ
+import TestSupport
 import Testing
 
 @testable import HybridDBus
@@ -48,5 +49,17 @@ struct SessionLockTests {
         }
         let withoutBus = await DedicatedThread.run { SessionLock.isLocked(on: BusAddress("unix:path=/nonexistent")) }
         #expect(!withoutBus)
+    }
+
+    @Test("A bus that accepts no connection is given up in time", .timeLimit(.minutes(1)))
+    func silentBus() async throws {
+        try await TestFolder.with { folder in
+            let path = folder.path + "/bus"
+            let silent = try UnresponsiveSocket(path: path)
+            let address = BusAddress("unix:path=\(path)")
+            let found = await DedicatedThread.run { SessionLock.isLocked(on: address, limit: .milliseconds(100)) }
+            #expect(!found)
+            withExtendedLifetime(silent) {}
+        }
     }
 }

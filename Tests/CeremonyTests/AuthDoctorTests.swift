@@ -213,13 +213,15 @@ struct AuthDoctorTests {
                 let damaged = bare.checks.filter { $0.check == "linked-computers" && $0.state == "warning" }
                 #expect(damaged.count == 1 && bare["linked-computers"]?.found == "\"laptop\"")
 
-                for state in ["active", "inactive", "failed"] {
-                    let desktop = try await StandInSession.connect(to: bus, serviceState: state)
+                let sentence = "the connection is cut repeatedly"
+                for (state, status) in [("active", ""), ("active", sentence), ("inactive", ""), ("failed", "")] {
+                    let desktop = try await StandInSession.connect(to: bus, serviceState: state, status)
                     let report = try await Self.examine(environment, variables: variables)
                     #expect(report["notifications"]?.found == "\"stand-in\" shows them, with actions")
                     let service = try #require(report["link-service"])
                     #expect(service.found.hasPrefix("hybrid-auth-listen is \(state)"), "\(service)")
-                    #expect(service.state == (state == "active" ? "ok" : "warning"), "\(service)")
+                    #expect(service.state == (state == "active" && status.isEmpty ? "ok" : "warning"), "\(service)")
+                    #expect(status.isEmpty || service.found.hasSuffix(status), "\(service)")
                     await desktop.close()
                 }
             }
@@ -232,7 +234,7 @@ private enum StandInSession {
     static let notifications = "org.freedesktop.Notifications"
     static let systemd = "org.freedesktop.systemd1"
 
-    static func connect(to bus: PrivateBus, serviceState: String) async throws -> BusConnection {
+    static func connect(to bus: PrivateBus, serviceState: String, _ status: String) async throws -> BusConnection {
         let connection = try await BusConnection.connect(to: bus.busAddress) { message in
             switch message.member {
             case "GetCapabilities": .values([.strings(["body", "actions"])])
@@ -240,7 +242,8 @@ private enum StandInSession {
                 .values([.string("stand-in"), .string("tests"), .string("1"), .string("1.3")])
             case "LoadUnit" where message.body == [.string("hybrid-auth-listen.service")]:
                 .values([.objectPath("/unit")])
-            case "Get" where message.path == "/unit": .values([.variant(.string(serviceState))])
+            case "Get" where message.path == "/unit":
+                .values([.variant(.string(message.body.last == .string("StatusText") ? status : serviceState))])
             default: .unknownMethod
             }
         }

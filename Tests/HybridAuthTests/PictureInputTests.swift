@@ -81,10 +81,7 @@ struct PictureInputTests {
                 in: fixture.folder
             )
             defer { program.send(SIGKILL) }
-            try await Waiting.until("confinement") {
-                let status = TestFile.text("/proc/\(program.identifier)/status").split(separator: "\n")
-                return ["Seccomp:\t2", "NoNewPrivs:\t1"].allSatisfy { line in status.contains { $0 == line } }
-            }
+            try await ScanFixture.untilConfined(program)
             let path = try fixture.write("code.png", ScanFixture.picture([ScanFixture.code]))
             let ending = try await fixture.scan(["--image", path])
             #expect(ending.status == 69 && ending.lastLine.contains(ScanFixture.afterReading), "\(ending)")

@@ -73,6 +73,14 @@ struct ScanFixture {
         try await run(["scan", "--tunnel-domain", "266"] + arguments, additions)
     }
 
+    /// Waits until a program has given up files and connections.
+    static func untilConfined(_ program: RunningProgram) async throws {
+        try await Waiting.until("confinement") {
+            let status = TestFile.text("/proc/\(program.identifier)/status").split(separator: "\n")
+            return ["Seccomp:\t2", "NoNewPrivs:\t1"].allSatisfy { line in status.contains { $0 == line } }
+        }
+    }
+
     func write(_ name: String, _ bytes: [UInt8]) throws -> String {
         let path = "\(folder)/\(name)"
         try Data(bytes).write(to: URL(fileURLWithPath: path))

@@ -70,7 +70,8 @@ struct LinkedComputerChecks: Sendable {
         }
         return try await DoctorFinding.within(budget, .linkService, orElse: .warning) {
             do throws(BusError) {
-                return Self.finding(try await Self.state(on: address))
+                let (state, status) = try await Self.state(on: address)
+                return Self.finding(state, status)
             } catch .cancelled {
                 throw CancellationError()
             } catch {
@@ -79,9 +80,15 @@ struct LinkedComputerChecks: Sendable {
         }
     }
 
-    private static func finding(_ state: String) -> DoctorFinding {
+    private static func finding(_ state: String, _ status: String) -> DoctorFinding {
         if ["active", "activating", "reloading"].contains(state) {
-            return DoctorFinding(.linkService, .fine, "\(unit) is \(state)")
+            guard !status.isEmpty else { return DoctorFinding(.linkService, .fine, "\(unit) is \(state)") }
+            return DoctorFinding(
+                .linkService,
+                .warning,
+                "\(unit) is \(state); \(status)",
+                remedy: "let the proxy or balancer keep connections of 11 minutes, see docs/networks.md"
+            )
         }
         return DoctorFinding(
             .linkService,
@@ -92,8 +99,9 @@ struct LinkedComputerChecks: Sendable {
         )
     }
 
-    /// Returns the active state of the service, such as `active` or `inactive`.
-    private static func state(on address: BusAddress) async throws(BusError) -> String {
+    /// Returns the active state of the service, such as `active` or `inactive`, and its last sentence; empty if it had
+    /// nothing to report.
+    private static func state(on address: BusAddress) async throws(BusError) -> (state: String, status: String) {
         try await BusConnection.with(address) { connection throws(BusError) in
             let reply = try await connection.call(
                 manager.name,
@@ -103,15 +111,13 @@ struct LinkedComputerChecks: Sendable {
                 [.string("\(unit).service")]
             )
             guard case .objectPath(let path)? = reply.first else { throw .malformed("no unit") }
-            let state = try await connection.call(
-                manager.name,
-                path,
-                BusNames.properties,
-                "Get",
-                [.string("\(manager.name).Unit"), .string("ActiveState")]
-            )
-            guard case .variant(.string(let text))? = state.first else { throw .malformed("no state") }
-            return text
+            func text(_ interface: String, _ property: String) async throws(BusError) -> String {
+                let names: [BusValue] = [.string("\(manager.name).\(interface)"), .string(property)]
+                let value = try await connection.call(manager.name, path, BusNames.properties, "Get", names)
+                guard case .variant(.string(let text))? = value.first else { throw .malformed("no \(property)") }
+                return text
+            }
+            return (try await text("Unit", "ActiveState"), try await text("Service", "StatusText"))
         }
     }
 }

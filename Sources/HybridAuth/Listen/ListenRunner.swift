@@ -32,6 +32,7 @@ struct ListenRunner: Sendable {
     private let pushDistributor: String?
     /// The time without work after which the service ends, if the session bus starts it again.
     private let idleTime: Duration
+    private let notifier = ServiceNotifier()
     /// Lines for the journal, without IDs and secrets.
     private let progress = AnswerProgress(json: false)
     /// The lines about ignored push messages, which any program of the session can cause.
@@ -70,7 +71,6 @@ struct ListenRunner: Sendable {
     /// Listens until the task is canceled.
     func run() async throws {
         let identity = try store.identity()
-        let notifier = ServiceNotifier()
         let handler = WakeUpHandler(
             store: store,
             ask: prompt.ask,
@@ -202,10 +202,11 @@ struct ListenRunner: Sendable {
         case .disconnected(let label, let failure):
             report("not reachable for \(SafeText(quoting: label)): \(failure.message)")
         case .cut(let label, let host, let seconds):
-            report(
-                "the connection to \(host) for \(SafeText(quoting: label)) is cut repeatedly, last after \(seconds) s; "
-                    + "a proxy or balancer limits its time, see docs/networks.md"
-            )
+            let found =
+                "the connection to \(host) for \(SafeText(quoting: label)) is cut repeatedly, last after \(seconds) s"
+            report("\(found); a proxy or balancer limits its time, see docs/networks.md")
+            // The doctor shows it.
+            _ = notifier.status(found)
         case .revoked(let label): report("the link with \(SafeText(quoting: label)) is revoked at the relay")
         case .unusable(let sentence): report(sentence)
         }

@@ -78,10 +78,7 @@ extension ScanInput {
 // MARK: - Pictures
 
 extension ScanInput {
-    /// Returns true for sign-in codes; other codes in a picture are ignored.
-    @Sendable private static func isSignIn(_ code: ScannedText) -> Bool { code.begins(with: "FIDO:/") }
-
-    /// The beginning of sign-in codes.
+    /// The beginning of sign-in codes; other codes in a picture are ignored.
     private static let signInStart = "FIDO:/"
 
     private static func image(_ path: String, named name: String) async throws -> QROffer {
@@ -168,7 +165,7 @@ extension ScanInput {
             code = try await CameraCodeScanner.firstCode(
                 from: { () throws(CameraError) in try Camera(path: device) },
                 limit: timeout,
-                where: isSignIn,
+                beginningWith: signInStart,
                 hint: { progress.notify("camera", $0.sentence) }
             )
         } catch {

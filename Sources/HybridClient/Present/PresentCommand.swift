@@ -33,13 +33,8 @@ struct PresentCommand: AsyncParsableCommand {
     @Flag(help: "Issue a credential to the phone's wallet: the request is for navigator.credentials.create().")
     var issue = false
 
-    @Option(
-        help: ArgumentHelp("Write the code to an image instead of drawing it here.", valueName: "file.png|file.svg")
-    )
-    var qrOutput: String?
-
-    @Flag(help: "Print the text of the code on a line of its own instead of drawing it.")
-    var printUrl = false
+    @OptionGroup
+    var code: CodeOptions
 
     @OptionGroup
     var options: CeremonyOptions
@@ -57,9 +52,6 @@ struct PresentCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (1...3600).contains(timeout) else { throw ValidationError("--timeout takes 1 to 3600 seconds.") }
-        if let qrOutput, ImageFile.Format(path: qrOutput) == nil {
-            throw ValidationError("--qr-output takes a file name that ends in .png or .svg.")
-        }
     }
 
     func run() async throws {
@@ -91,7 +83,7 @@ struct PresentCommand: AsyncParsableCommand {
             offersBLEChannel: try settings.value(CeremonySettings.bleChannel),
             report: report,
             page: nil,
-            display: try CodeDisplay(report, nil, imagePath: qrOutput, printsText: printUrl)
+            display: try CodeDisplay(report, nil, imagePath: code.qrOutput, printsText: code.printUrl)
         )
         let hint: RequestHint = issue ? .issueCredential : .presentCredential
         let json = try await run.present(request.message, hint: hint) { reply in

@@ -35,16 +35,11 @@ struct ShowQRCommand: AsyncParsableCommand {
     )
     var topOrigin: String?
 
-    @Option(
-        help: ArgumentHelp("Write the code to an image instead of drawing it here.", valueName: "file.png|file.svg")
-    )
-    var qrOutput: String?
+    @OptionGroup
+    var code: CodeOptions
 
     @Flag(help: "Show the code and the progress on a page in the browser ($BROWSER, or xdg-open).")
     var open = false
-
-    @Flag(help: "Print the text of the code on a line of its own instead of drawing it.")
-    var printUrl = false
 
     @OptionGroup
     var options: CeremonyOptions
@@ -89,9 +84,6 @@ struct ShowQRCommand: AsyncParsableCommand {
             throw ValidationError("--link, --phone and --no-phones exclude each other.")
         }
         guard (1...3600).contains(timeout ?? 1) else { throw ValidationError("--timeout takes 1 to 3600 seconds.") }
-        if let qrOutput, ImageFile.Format(path: qrOutput) == nil {
-            throw ValidationError("--qr-output takes a file name that ends in .png or .svg.")
-        }
     }
 
     func run() async throws {

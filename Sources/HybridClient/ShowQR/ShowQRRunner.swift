@@ -49,7 +49,7 @@ struct ShowQRRunner: Sendable {
             offersBLEChannel: try settings.value(CeremonySettings.bleChannel),
             report: report,
             page: page,
-            display: try CodeDisplay(report, page, imagePath: flags.qrOutput, printsText: flags.printUrl),
+            display: try CodeDisplay(report, page, imagePath: flags.code.qrOutput, printsText: flags.code.printUrl),
             phones: try Self.phones(flags, store, for: ceremony.ctapRequest.command),
             linking: flags.link ? Self.linking(store) : nil
         )

@@ -51,9 +51,8 @@ final class CodeReader: Sendable {
             code = try await CameraCodeScanner.firstCode(
                 from: { () throws(CameraError) in try XDisplay(name: display) },
                 limit: timeout,
-                where: { [read] code in
-                    Self.isSignIn(code) && !read.withLock { $0.contains { $0.matches(code) } }
-                },
+                beginningWith: Self.signInStart,
+                where: { [read] code in !read.withLock { $0.contains { $0.matches(code) } } },
                 hint: { _ in }
             )
         } catch {
@@ -121,8 +120,6 @@ final class CodeReader: Sendable {
             throw CommandFailure(error)
         }
     }
-
-    @Sendable private static func isSignIn(_ code: ScannedText) -> Bool { code.begins(with: "FIDO:/") }
 
     /// The beginning of sign-in codes.
     private static let signInStart = "FIDO:/"

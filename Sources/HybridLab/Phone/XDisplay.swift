@@ -45,7 +45,7 @@ struct XDisplay: FrameSource, ~Copyable {
     }
 
     /// Returns the contents of the screen; `nil` if they have not changed since the last call.
-    mutating func nextFrame() throws(CameraError) -> GrayPicture? {
+    mutating func nextFrame() throws(CameraError) -> CameraFrame? {
         usleep(Self.captureInterval)
         guard let geometry = xcb_get_geometry_reply(connection, xcb_get_geometry(connection, root), nil) else {
             throw CameraError("the display \(name) is gone")
@@ -68,7 +68,7 @@ struct XDisplay: FrameSource, ~Copyable {
         do throws(PictureError) {
             return try grey.withUnsafeBytes { pixels in
                 Result { () throws(PictureError) in
-                    try GrayPicture(width: Int(width), height: Int(height), pixels: pixels)
+                    try CameraFrame(width: Int(width), height: Int(height), gray: pixels)
                 }
             }.get()
         } catch {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-private import Glibc
-internal import HybridPrimitives
 internal import HybridThreads
 
 extension CodeSearch {
@@ -33,27 +31,17 @@ extension CodeSearch {
         } catch {
             throw .picture(error)
         }
-        guard let (ours, its) = SocketPair.make() else { throw .picture(.noProcess("no file descriptors left")) }
-        let child: ChildProcess
-        do throws(ChildProcess.SpawnError) {
-            defer { close(its) }
-            child = try .spawn(
-                [program, PictureProcess.argument],
-                input: .descriptor(its),
-                output: .descriptor(its),
-                error: .null
-            )
+        let process: DecoderProcess
+        do throws(PictureError) {
+            process = try DecoderProcess(.file, beginningWith: start, program: program)
         } catch {
-            close(ours)
-            throw .picture(.noProcess(error.reason))
+            throw .picture(error)
         }
         let (stream, continuation) = AsyncStream.makeStream(of: Result<Finding, Failure>.self)
         DedicatedThread.startOrRunHere {
-            let reply = converse(ours, Array(start.utf8), bytes)
-            close(ours)
-            child.send(SIGKILL)
-            child.waitBlocking()
-            continuation.yield((reply ?? .failure(.decoderFailed)).mapError { .picture($0) })
+            let result = process.search(file: bytes)
+            process.end()
+            continuation.yield(result.mapError { .picture($0) })
         }
         let timer = Task {
             try? await Task.sleep(for: limit)
@@ -62,38 +50,10 @@ extension CodeSearch {
         defer {
             timer.cancel()
             // Ends the conversation, and so the thread.
-            child.send(SIGKILL)
+            process.kill()
         }
         for await result in stream { return try result.get() }
         throw .cancelled
-    }
-
-    /// Sends a picture and returns the reply; `nil` if it is malformed or missing.
-    private static func converse(
-        _ socket: CInt,
-        _ start: [UInt8],
-        _ picture: [UInt8]
-    ) -> Result<Finding, PictureError>? {
-        for part in [[UInt8(truncatingIfNeeded: start.count)] + start, picture] {
-            var rest = part[...]
-            while !rest.isEmpty {
-                let count = rest.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return nil }
-                rest = rest.dropFirst(count)
-            }
-        }
-        shutdown(socket, CInt(SHUT_WR))
-        let reply = SecretBytes(count: PictureReply.maximumLength + 1)
-        var length = 0
-        while length < reply.memory.count {
-            let free = UnsafeMutableRawBufferPointer(rebasing: reply.memory[length...])
-            let count = recv(socket, free.baseAddress, free.count, 0)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { break }
-            length += count
-        }
-        return PictureReply.result(UnsafeRawBufferPointer(rebasing: reply.memory[..<length]))
     }
 
     /// Decodes a picture and searches it: first on white, then on black if it may be transparent, because a code for

@@ -38,6 +38,14 @@ package struct CodeSearch: ~Copyable {
         package let wanted: [ScannedText]
         /// True if the picture also shows QR codes that do not match.
         package let showsOthers: Bool
+        /// True if the picture is almost black; only for frames of a camera.
+        var isDark = false
+
+        /// Returns the finding with fewer matching codes.
+        func filtered(_ isWanted: (ScannedText) -> Bool) -> Finding {
+            let fewer = wanted.filter(isWanted)
+            return Finding(wanted: fewer, showsOthers: showsOthers || fewer.count < wanted.count, isDark: isDark)
+        }
     }
 
     /// Searches the whole picture without other views, which is fast enough for the frames of a camera.
@@ -46,7 +54,9 @@ package struct CodeSearch: ~Copyable {
         where isWanted: (ScannedText) -> Bool
     ) throws(PictureError) -> Finding {
         let whole = PictureView(scale: .reduced(by: PictureView.fit(picture)))
-        return try codes(in: picture, views: [whole], where: isWanted)
+        var finding = try codes(in: picture, views: [whole], where: isWanted)
+        finding.isDark = picture.isDark
+        return finding
     }
 
     /// Searches these views until one has a matching code.

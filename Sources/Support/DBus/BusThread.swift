@@ -330,4 +330,9 @@ enum BusClock {
         // Durations are limited to a year, so that the sum cannot overflow.
         now + UInt64(max(.zero, min(duration, .seconds(31_536_000))) / .microseconds(1))
     }
+
+    static func remaining(until deadline: UInt64) -> UInt64 {
+        let now = now
+        return deadline > now ? deadline - now : 0
+    }
 }

@@ -23,7 +23,7 @@ from operations import certificate_swap, drain, drain_grace, few_descriptors
 from pressure import many_plain, many_tls, ping_flood, stalled_in_all, stalled_readers
 import privacy
 from resets import resets
-from shares import failing_neighbor, proof_flood, silent_names
+from shares import failing_neighbor, proof_flood, silent_names, two_48s
 from unauthenticated import flood_by_proxy, flood_by_tls, half_requests, odd_requests
 
 CASES = {
@@ -35,7 +35,7 @@ CASES = {
     "room-for-clients": room_for_clients, "refused-head": refused_head, "listener-flood": listener_flood,
     "listeners-unproven": unproven_listeners, "contacts-held": held_contacts, "odd-contacts": odd_contacts,
     "hostile-listeners": hostile_listeners, "restart": restart, "silent-names": silent_names,
-    "proof-flood": proof_flood, "failing-neighbor": failing_neighbor,
+    "proof-flood": proof_flood, "two-48s": two_48s, "failing-neighbor": failing_neighbor,
 }
 TOOLS = ("openssl", "prlimit", "setpriv")
 # 5,000 tunnels have 10,000 ends, both in this process and in the relay's.

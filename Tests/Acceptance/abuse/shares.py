@@ -3,6 +3,8 @@
 import asyncio
 import collections
 import contextlib
+import ipaddress
+import random
 import socket
 import subprocess
 import time
@@ -19,8 +21,8 @@ from phones import new_key, new_payload
 WOKEN, TIMES = 10, 2
 # Connections of the party with silent names, and its requests on each.
 CONNECTIONS, SEALS = 12, 4
-# Parties with a silent push server each, below the number that docs/operations.md names.
-PARTIES = 24
+# Parties with a silent push server each, below the number that docs/operations.md names; and those of one /48.
+PARTIES, SUBNETS = 24, 136
 # Failed requests of one address, and the sign-ins of its neighbor.
 FAILURES, SIGN_INS = 200, 30
 # A loopback address for a name server that never answers.
@@ -42,23 +44,28 @@ def _silent_sockets(count, kind=socket.SOCK_STREAM, address=("127.0.0.1", 0)):
 @contextlib.asynccontextmanager
 async def _push_relay(env, name, *options, **more):
     """Returns a relay with a push server, and the contact IDs of phones that are woken there."""
-    certificate, key = env.certificates.pairs[0]
-    server = PushServer(certificate, key, host="localhost")
-    keys = env.folder / f"{name}-push-keys"
-    keys.unlink(missing_ok=True)
-    subprocess.run([env.program, "new-push-keys", keys], check=True, capture_output=True)
-    settings = ("--push-key-file", keys, "--push-subject", "mailto:operator@example.org", "--push-cacert", certificate,
-                "--push-allow", f"localhost:{server.port}", *options)
+    server, settings = push_server(env.program, env.folder / f"{name}-push-keys", env.certificates)
+    load = env.load
     try:
-        async with env.own_relay(name, *settings, proxied=True, **more) as door:
-            yield door, server, [await _subscribed(env.load, door, server) for _ in range(WOKEN)]
+        async with env.own_relay(name, *settings, *options, proxied=True, **more) as door:
+            yield door, server, [await subscribed(load, door, server, source=load.fresh_source()) for _ in range(WOKEN)]
     finally:
         server.close()
 
 
-async def _subscribed(load, door, server):
+def push_server(program, keys, certificates):
+    """Returns a push server, and the options of a relay that uses it, with new push keys in a file."""
+    certificate, key = certificates.pairs[0]
+    server = PushServer(certificate, key, host="localhost")
+    keys.unlink(missing_ok=True)
+    subprocess.run([program, "new-push-keys", keys], check=True, capture_output=True)
+    return server, ("--push-key-file", keys, "--push-subject", "mailto:operator@example.org", "--push-cacert",
+                    certificate, "--push-allow", f"localhost:{server.port}")
+
+
+async def subscribed(load, door, server, **options):
     """Returns the contact ID of a new push subscription."""
-    phone = await listen(load.opener(door, source=load.fresh_source()), new_key(load))
+    phone = await listen(load.opener(door, **options), new_key(load))
     subscription = server.subscribe()
     phone.say({0: "seal", 1: subscription.endpoint, 2: subscription.p256dh, 3: subscription.auth})
     message = await asyncio.to_thread(subscription.wait, PATIENCE)
@@ -124,21 +131,39 @@ async def _pending(door):
 
 async def proof_flood(env):
     """Parties request contact IDs for push servers that never answer; others' phones are still woken."""
-    load = env.load
-    with _silent_sockets(PARTIES) as silent:
+    sources = [env.load.fresh_source() for _ in range(PARTIES)]
+    return await _proofs(env, "proof-flood", sources, connections=2, seals=SEALS)
+
+
+async def two_48s(env):
+    """The same from the /64s of two IPv6 /48s, each for one push server."""
+    networks = [int(ipaddress.ip_address(f"2001:db8:{number:x}::")) for number in random.sample(range(1 << 16), 2)]
+    sources = [env.load.named(ipaddress.ip_address(network + (subnet << 64) + 1))
+               for network in networks for subnet in range(SUBNETS)]
+    return await _proofs(env, "two-48s", sources, connections=1, seals=1)
+
+
+async def _proofs(env, name, sources, connections, seals):
+    load, listening = env.load, collections.Counter()
+    with _silent_sockets(len(sources)) as silent:
         ports = [one.getsockname()[1] for one in silent]
         allowed = [text for port in ports for text in ("--push-allow", f"127.0.0.1:{port}")]
-        async with _push_relay(env, "proof-flood", *allowed) as (door, server, contacts):
-            async def one(port):
-                source = load.fresh_source()
-                for _ in range(2):
-                    await _seals(load, door, source, f"https://127.0.0.1:{port}/", server)
+        async with _push_relay(env, name, *allowed) as (door, server, contacts):
+            async def one(party):
+                source, port = party
+                for _ in range(connections):
+                    try:
+                        await _seals(load, door, source, f"https://127.0.0.1:{port}/", server, seals)
+                        listening["listening"] += 1
+                    except (Refused, HungUp):
+                        listening["refused"] += 1
 
-            await at_once(PARTIES, one, ports)
+            await at_once(24, one, list(zip(sources, ports)))
             await until("proofs to be on their way", lambda: _pending(door), PATIENCE)
             pending = await door.value("hybrid_relay_pushes_pending")
             answers, slowest = await _woken(load, door, contacts)
-            figures = f"{PARTIES} parties, {pending} proofs on their way: {dict(answers)}, {slowest:.1f} s at most"
+            figures = (f"{len(sources)} parties, {dict(listening)}, {pending:.0f} proofs on their way: {dict(answers)}, "
+                       f"{slowest:.1f} s at most")
             require(pending <= 64, f"expected proofs to have a quarter of 256 places: {figures}")
             require(set(answers) == {"101"}, f"expected all phones to be woken: {figures}")
             return figures

@@ -19,7 +19,8 @@ from harness.command import Arguments, count
 from harness.relay_process import Certificates
 from load import Load, raise_descriptor_limit
 import privacy
-from contacts import contacts, node_lost, node_returns
+from contacts import contacts, node_lost, node_returns, push_failed
+from shares import push_server
 from steps import ceremonies, drain, flood, flood_nginx, kill, unauthenticated
 
 TOOLS = ("haproxy", "nginx", "openssl", "setpriv")
@@ -51,7 +52,7 @@ class Cluster:
         self.program = program
         self._certificates = Certificates(folder, 1)
         self.nodes = []
-        self.balancer = self.nginx = self._behind_nginx = self.phones = None
+        self.balancer = self.nginx = self._behind_nginx = self.phones = self.push = None
 
     async def begin(self):
         for number in range(1, NODES + 1):
@@ -60,7 +61,8 @@ class Cluster:
             await node.listens()
         self.balancer = HAProxy(self.nodes, self._certificates, self.folder)
         await self.balancer.serves(self.load)
-        self._behind_nginx = Node(1, self.program, self.folder, name="behind-nginx", proxied=False)
+        self.push, push = push_server(self.program, self.folder / "push-keys", self._certificates)
+        self._behind_nginx = Node(1, self.program, self.folder, *push, name="behind-nginx", proxied=False)
         self.nginx = Nginx(await self._behind_nginx.listens(), self._certificates, self.folder)
         return f"{NODES} nodes behind haproxy, one behind nginx"
 
@@ -74,6 +76,7 @@ class Cluster:
             raise Failed(f"expected exit status 0 of {last.name}; found {status}")
         self.balancer.kill()
         self.nginx.kill()
+        self.push.close()
         lines, tunnels = privacy.search(self.folder, self.load)
         return f"the last node empty, exit 0; {lines} log lines of {tunnels} tunnels contain no address and no ID"
 
@@ -89,7 +92,7 @@ async def run(options, program, folder):
     cluster = Cluster(program, folder)
     steps = (("start", cluster.begin), ("ceremonies", lambda: ceremonies(cluster, options.tunnels)),
              ("unauthenticated", lambda: unauthenticated(cluster)), ("contacts", lambda: contacts(cluster)),
-             ("node-lost", lambda: node_lost(cluster)), ("node-returns", lambda: node_returns(cluster)),
+             ("push-failed", lambda: push_failed(cluster)), ("node-lost", lambda: node_lost(cluster)), ("node-returns", lambda: node_returns(cluster)),
              ("flood", lambda: flood(cluster)),
              ("flood-nginx", lambda: flood_nginx(cluster)), ("drain", lambda: drain(cluster)),
              ("kill", lambda: kill(cluster)), ("end", cluster.end))

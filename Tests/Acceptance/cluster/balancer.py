@@ -20,10 +20,11 @@ LISTENER_LIFETIME = 20
 class Node(Relay):
     """A relay with a node number, behind a balancer."""
 
-    def __init__(self, number, program, folder, name="node", proxied=True, **more):
+    def __init__(self, number, program, folder, *options, name="node", proxied=True, **more):
         self.number = number
         super().__init__(f"{name}-{number}", program, folder, "--cluster", "--node", str(number), "--drain-grace", "60",
-                         "--contact-host", HOST, "--listener-lifetime", str(LISTENER_LIFETIME), proxied=proxied, **more)
+                         "--contact-host", HOST, "--listener-lifetime", str(LISTENER_LIFETIME), *options,
+                         proxied=proxied, **more)
 
 
 class Balancer(Process):

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps with linked phones: contacts meet their phones on one node, a node is lost, and it returns."""
+"""Steps with linked phones: contacts meet their phones on one node, a push fails, a node is lost, and it returns."""
 import collections
 import signal
 import time
 
 from balancer import LISTENER_LIFETIME, Node
 from harness.async_waiting import require, until
-from phones import AFTER_DRAIN, Phone, Phones
+from harness.contact import contact
+from harness.websocket import Refused
+from phones import AFTER_DRAIN, Phone, Phones, new_payload
+from shares import subscribed
 
 # Each phone is contacted twice, below the relay's limit on wake-ups.
 PHONES, TIMES = 500, 2
@@ -48,6 +51,22 @@ async def contacts(cluster):
         behind_nginx.end()
     return (f"{woken} contacts of {PHONES} phones met them: {_listed(cluster, shares)}; contact to phone "
             f"{_slowest(first + second)}; one through nginx, too")
+
+
+async def push_failed(cluster):
+    """Contacts a phone whose push server fails: nginx tries no other node, each of which would send a message."""
+    load, door, server = cluster.load, cluster.nginx, cluster.push
+    contact_id = await subscribed(load, door, server)
+    server.status, before = 500, server.requests
+    try:
+        client = await contact(load.opener(door), contact_id, new_payload(load))
+        client.hang_up()
+        status = 101
+    except Refused as refusal:
+        status = refusal.status
+    sent = server.requests - before
+    require(status == 502 and sent == 1, f"expected 502 after one message; found {status} after {sent}")
+    return "502 after one message, from one node"
 
 
 async def node_lost(cluster):

@@ -8,31 +8,9 @@ import Testing
 
 @testable import HybridQRScanning
 
-/// A source of prepared frames, after which it is silent or fails.
-private struct RecordedFrames: FrameSource {
-    var frames: [GrayPicture]
-    var end: CameraError?
-
-    mutating func nextFrame() throws(CameraError) -> GrayPicture? {
-        guard frames.isEmpty else { return frames.removeFirst() }
-        if let end { throw end }
-        // Like a camera without a new frame.
-        usleep(1_000)
-        return nil
-    }
-}
-
-/// Hints of a scan.
-private final class Hints: Sendable {
-    private let box = Mutex<[CameraHint]>([])
-    var all: [CameraHint] { box.withLock { $0 } }
-    @Sendable func note(_ hint: CameraHint) { box.withLock { $0.append(hint) } }
-}
-
+/// Scans are tested with `hybrid-auth`, whose process searches the frames.
 @Suite("A camera scan", .timeLimit(.minutes(10)))
 struct CameraCodeScannerTests {
-    private static let text = "FIDO:/123456789012345"
-
     /// Returns a camera frame that shows these codes.
     private static func frame(_ texts: [String], tilt: Double = 0, light: Int = 210) throws -> GrayPicture {
         var random = SeededGenerator(seed: 9)
@@ -46,35 +24,6 @@ struct CameraCodeScannerTests {
         return try canvas.pixels.withUnsafeBytes { try GrayPicture(width: 480, height: 270, pixels: $0) }
     }
 
-    private func watch(
-        _ frames: [GrayPicture],
-        end: CameraError? = nil,
-        limit: Duration = .seconds(60),
-        hints: Hints = Hints()
-    ) async throws(CameraCodeScanner.Failure) -> String {
-        let code = try await CameraCodeScanner.firstCode(
-            from: { RecordedFrames(frames: frames, end: end) },
-            limit: limit,
-            where: { $0.begins(with: "FIDO:/") },
-            hint: hints.note
-        )
-        return code.withBytes { String(decoding: $0, as: UTF8.self) }
-    }
-
-    @Test("ends with the first frame that shows a code, and gives hints before")
-    func finds() async throws {
-        let hints = Hints()
-        let dark = try Self.frame([], light: 20)
-        let empty = try Self.frame([])
-        let other = try Self.frame(["HTTPS://EXAMPLE.COM/1"])
-        let several = try Self.frame([Self.text, "FIDO:/555"])
-        let once = [empty]
-        let frames = [dark, empty, other, several].flatMap { Array(repeating: $0, count: HintFilter.requiredFrames) }
-        let found = try await watch(frames + once + [Self.frame([Self.text], tilt: 20)], hints: hints)
-        #expect(found == Self.text)
-        #expect(hints.all == [.tooDark, .noCode, .anotherCode, .severalCodes])
-    }
-
     @Test("gives no hint after only a few frames, and none twice in a row")
     func steady() throws {
         let search = try CodeSearch()
@@ -84,7 +33,7 @@ struct CameraCodeScannerTests {
         func show(_ frame: GrayPicture, _ times: Int) throws {
             for _ in 0..<times {
                 let finding = try search.codesInWholePicture(in: frame) { _ in true }
-                if let hint = choice.next(finding, isDark: frame.isDark) { given.append(hint) }
+                if let hint = choice.next(finding) { given.append(hint) }
             }
         }
         try show(dark, HintFilter.requiredFrames - 1)
@@ -97,26 +46,6 @@ struct CameraCodeScannerTests {
         #expect(given == [.noCode])
         try show(dark, HintFilter.requiredFrames)
         #expect(given == [.noCode, .tooDark])
-    }
-
-    @Test("ends when the camera fails, with the camera's error")
-    func stops() async throws {
-        let empty = try Self.frame([])
-        await #expect(throws: CameraCodeScanner.Failure.camera(.stopped("/dev/video7"))) {
-            try await watch([empty], end: .stopped("/dev/video7"))
-        }
-    }
-
-    @Test("times out without frames")
-    func timesOut() async {
-        await #expect(throws: CameraCodeScanner.Failure.timedOut) { try await watch([], limit: .milliseconds(20)) }
-    }
-
-    @Test("ends at once when it is cancelled")
-    func cancelled() async {
-        let task = Task { try await watch([]) }
-        task.cancel()
-        await #expect(throws: CameraCodeScanner.Failure.cancelled) { try await task.value }
     }
 
     @Test("reports why a camera cannot be opened")

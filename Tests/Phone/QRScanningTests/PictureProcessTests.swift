@@ -43,7 +43,7 @@ struct PictureProcessTests {
         for script in [
             "exit 1", "kill -SEGV $$", "cat >/dev/null; exit 0", "cat >/dev/null; printf '\\0'",
             "head -c 100000 /dev/zero",
-            "printf '\\0\\2'", "printf '\\0\\0\\0'", "printf '\\0\\0\\0\\5abc'", "printf '\\2\\0'",
+            "printf '\\0\\4'", "printf '\\1\\2'", "printf '\\0\\0\\0'", "printf '\\0\\0\\0\\5abc'", "printf '\\2\\0'",
         ] {
             #expect(try await Self.failure(script) == .decoderFailed, "\(script)")
         }

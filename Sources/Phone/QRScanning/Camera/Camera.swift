@@ -72,8 +72,8 @@ package struct Camera: FrameSource, ~Copyable {
         }
     }
 
-    /// Returns the next frame in grayscale; `nil` if there was none for 100 milliseconds.
-    package mutating func nextFrame() throws(CameraError) -> GrayPicture? {
+    /// Returns the next frame; `nil` if there was none for 100 milliseconds.
+    package mutating func nextFrame() throws(CameraError) -> CameraFrame? {
         var descriptor = pollfd(fd: zbar_video_get_fd(video), events: Int16(POLLIN), revents: 0)
         guard descriptor.fd >= 0 else { throw .unusable(path, reason: "zbar can't wait for its pictures") }
         let ready = poll(&descriptor, 1, Self.pollInterval)
@@ -86,19 +86,13 @@ package struct Camera: FrameSource, ~Copyable {
         emptyWaits = 0
         guard let frame = zbar_video_next_image(video) else { throw .stopped(path) }
         defer { zbar_image_destroy(frame) }
-        guard let image = zbar_image_convert(frame, CodeSearch.pixelFormat) else {
-            throw .unusable(path, reason: "zbar can't read its picture format")
-        }
-        defer { zbar_image_destroy(image) }
-        let (width, height) = (Int(zbar_image_get_width(image)), Int(zbar_image_get_height(image)))
         do throws(PictureError) {
-            try GrayPicture.checkSize(width, height)
-            guard let pixels = zbar_image_get_data(image), zbar_image_get_data_length(image) >= UInt(width * height)
-            else { throw .damaged("it has no pixels") }
-            return try GrayPicture(
-                width: width,
-                height: height,
-                pixels: UnsafeRawBufferPointer(start: pixels, count: width * height)
+            guard let bytes = zbar_image_get_data(frame) else { throw .damaged("it has no pixels") }
+            return try CameraFrame(
+                format: UInt32(truncatingIfNeeded: zbar_image_get_format(frame)),
+                width: Int(zbar_image_get_width(frame)),
+                height: Int(zbar_image_get_height(frame)),
+                bytes: UnsafeRawBufferPointer(start: bytes, count: Int(zbar_image_get_data_length(frame)))
             )
         } catch {
             throw .picture(error)

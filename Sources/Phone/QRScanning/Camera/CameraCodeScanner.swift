@@ -41,26 +41,39 @@ package enum CameraCodeScanner {
         case ended(Result<ScannedText, Failure>)
     }
 
-    /// Opens a source of frames and scans them on a dedicated thread.
+    /// Opens a source of frames on a dedicated thread, and scans them in a process of their own (``PictureProcess``).
     ///
     /// - Parameters:
     ///   - open: Opens the source. It is called on the dedicated thread, which closes the source soon after this
     ///     function has returned.
     ///   - limit: The time limit, which includes opening.
+    ///   - start: The ASCII characters, at most 255, with which matching codes begin, in either case.
     ///   - isWanted: Returns true for a matching code.
+    ///   - program: A program that calls ``PictureProcess/runIfRequested()`` first; by default the running one.
     ///   - hint: Called with a hint for the user when it changes.
     package static func firstCode<Source: FrameSource & ~Copyable>(
         from open: @escaping @Sendable () throws(CameraError) -> Source,
         limit: Duration,
-        where isWanted: @escaping @Sendable (ScannedText) -> Bool,
+        beginningWith start: String,
+        where isWanted: @escaping @Sendable (ScannedText) -> Bool = { _ in true },
+        program: String = "/proc/self/exe",
         hint: @Sendable (CameraHint) -> Void
     ) async throws(Failure) -> ScannedText {
         let isOver = Locked(false)
+        let process: DecoderProcess
+        do throws(PictureError) {
+            process = try DecoderProcess(.frames, beginningWith: start, program: program)
+        } catch {
+            throw .camera(.picture(error))
+        }
         let (stream, continuation) = AsyncStream.makeStream(of: Event.self)
         DedicatedThread.startOrRunHere {
+            defer { process.end() }
             do throws(CameraError) {
                 var source = try open()
-                let code = try scan(&source, until: isOver, where: isWanted) { continuation.yield(.hint($0)) }
+                let code = try scan(&source, by: process, until: isOver, where: isWanted) {
+                    continuation.yield(.hint($0))
+                }
                 if let code { continuation.yield(.ended(.success(code))) }
             } catch {
                 continuation.yield(.ended(.failure(.camera(error))))
@@ -73,6 +86,7 @@ package enum CameraCodeScanner {
         defer {
             timer.cancel()
             isOver.withLock { $0 = true }
+            process.kill()
         }
         for await event in stream {
             switch event {
@@ -86,23 +100,22 @@ package enum CameraCodeScanner {
     /// Scans frames until one shows a single matching code; returns `nil` if `isOver` is set first.
     private static func scan<Source: FrameSource & ~Copyable>(
         _ source: inout Source,
+        by process: DecoderProcess,
         until isOver: Locked<Bool>,
         where isWanted: (ScannedText) -> Bool,
         hint: (CameraHint) -> Void
     ) throws(CameraError) -> ScannedText? {
         var hints = HintFilter()
-        let search: CodeSearch
-        do throws(PictureError) { search = try CodeSearch() } catch { throw .picture(error) }
         while !isOver.withLock({ $0 }) {
             guard let frame = try source.nextFrame() else { continue }
             let finding: CodeSearch.Finding
             do throws(PictureError) {
-                finding = try search.codesInWholePicture(in: frame, where: isWanted)
+                finding = try process.search(frame).get().filtered(isWanted)
             } catch {
                 throw .picture(error)
             }
             if finding.wanted.count == 1 { return finding.wanted.first }
-            if let new = hints.next(finding, isDark: frame.isDark) { hint(new) }
+            if let new = hints.next(finding) { hint(new) }
         }
         return nil
     }
@@ -118,14 +131,14 @@ struct HintFilter {
     private var count = 0
 
     /// Returns the hint after this frame; `nil` if the hint has not changed.
-    mutating func next(_ finding: CodeSearch.Finding, isDark: Bool) -> CameraHint? {
+    mutating func next(_ finding: CodeSearch.Finding) -> CameraHint? {
         let hint: CameraHint =
             if finding.wanted.count > 1 {
                 .severalCodes
             } else if finding.showsOthers {
                 .anotherCode
             } else {
-                isDark ? .tooDark : .noCode
+                finding.isDark ? .tooDark : .noCode
             }
         count = hint == candidate ? count + 1 : 1
         candidate = hint

@@ -9,7 +9,7 @@ package protocol FrameSource: ~Copyable, SendableMetatype {
     /// Returns the next frame; `nil` if there was none for about 100 milliseconds.
     ///
     /// After `nil`, the caller can check for cancellation and call this method again.
-    mutating func nextFrame() throws(CameraError) -> GrayPicture?
+    mutating func nextFrame() throws(CameraError) -> CameraFrame?
 }
 
 /// A reason why a source cannot provide frames.

@@ -4,40 +4,94 @@ private import CHybridLinux
 private import Glibc
 internal import HybridPrimitives
 
-/// The process that decodes a picture and searches it for codes.
+/// The process that decodes pictures and searches them for codes.
 ///
 /// Pictures come from others, and their decoders are written in C. After its start, the process can use its memory and its
 /// two streams, nothing else: no files, no network, no other processes (seccomp).
 ///
-/// Its input is the length of a text (1 byte) ‖ the text with which wanted codes begin ‖ the picture. Its output is a
-/// `PictureReply`.
+/// Its input is the length of a text (1 byte) ‖ the text with which wanted codes begin ‖ the picture's file, or frames,
+/// each after its `FrameHeader`. Its output is a `PictureReply`, or one for each frame after its length (4, big-endian).
 package enum PictureProcess {
-    /// The only argument of a program that is started for this purpose.
-    static let argument = "--search-picture"
-    /// Limit of the processor time, in seconds.
-    private static let seconds: rlim_t = 60
+    /// The pictures that it searches, as the only argument of a program that is started for that.
+    enum Purpose: String {
+        /// One picture in a file.
+        case file = "--search-picture"
+        /// The frames of a camera, until the input ends.
+        case frames = "--search-frames"
 
-    /// Searches a picture and ends the process if it was started for that; otherwise returns at once.
+        /// Limit of the processor time in seconds.
+        ///
+        /// The program that has started it sets the real limits. This one counts if that program has been killed.
+        fileprivate var seconds: rlim_t {
+            switch self {
+            case .file: 60
+            case .frames: 3600
+            }
+        }
+    }
+
+    /// Searches pictures and ends the process if it was started for that; otherwise returns at once.
     ///
     /// A program calls this before it does anything else.
     package static func runIfRequested() {
-        guard CommandLine.arguments.dropFirst().elementsEqual([argument]) else { return }
-        var limit = rlimit(rlim_cur: seconds, rlim_max: seconds)
+        let arguments = CommandLine.arguments.dropFirst()
+        guard arguments.count == 1, let purpose = arguments.first.flatMap(Purpose.init(rawValue:)) else { return }
+        var limit = rlimit(rlim_cur: purpose.seconds, rlim_max: purpose.seconds)
         setrlimit(__rlimit_resource_t(RLIMIT_CPU.rawValue), &limit)
-        guard hybrid_confine() == 0 else {
-            write(PictureReply.bytes(.failure(.notConfined)))
-            _exit(ExitStatus.unavailable.rawValue)
+        let isConfined = hybrid_confine() == 0
+        var start = [UInt8](repeating: 0, count: read(1)?.first.map(Int.init) ?? 0)
+        _ = start.withUnsafeMutableBytes(fill)
+        switch purpose {
+        case .file: reply { () throws(PictureError) in try finding(start, isConfined) }
+        case .frames: frames(start, isConfined)
         }
-        var input = read(atMost: GrayPicture.maximumFileBytes + 256)
-        defer { SecretBytes.wipe(&input) }
-        let length = Int(input.first ?? 0)
-        let start = Array(input.dropFirst().prefix(length))
-        let picture = Array(input.dropFirst(1 + length))
-        let result = Result { () throws(PictureError) in
-            try CodeSearch.codes(inFile: picture) { $0.begins(with: start) }
+        _exit(isConfined ? 0 : ExitStatus.unavailable.rawValue)
+    }
+
+    private static func finding(_ start: [UInt8], _ isConfined: Bool) throws(PictureError) -> CodeSearch.Finding {
+        guard isConfined else { throw .notConfined }
+        var picture = read(atMost: GrayPicture.maximumFileBytes)
+        defer { SecretBytes.wipe(&picture) }
+        return try CodeSearch.codes(inFile: picture) { $0.begins(with: start) }
+    }
+
+    private static func frames(_ start: [UInt8], _ isConfined: Bool) {
+        while let header = read(FrameHeader.length).flatMap(FrameHeader.init) {
+            reply(hasLength: true) { () throws(PictureError) in
+                guard isConfined else { throw .notConfined }
+                let frame = try CameraFrame(header) { memory throws(PictureError) in
+                    guard fill(UnsafeMutableRawBufferPointer(memory)) else { throw .damaged("it is incomplete") }
+                }
+                return try CodeSearch().codesInWholePicture(in: frame.grayPicture()) { $0.begins(with: start) }
+            }
         }
-        write(PictureReply.bytes(result))
-        _exit(0)
+    }
+
+    private static func reply(
+        hasLength: Bool = false,
+        _ search: () throws(PictureError) -> CodeSearch.Finding
+    ) {
+        let bytes = PictureReply.bytes(Result(catching: search))
+        write((hasLength ? FrameHeader.bigEndian([bytes.count]) : []) + bytes)
+    }
+
+    /// Returns the next bytes; `nil` at the end of the input.
+    private static func read(_ count: Int) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: count)
+        return bytes.withUnsafeMutableBytes(fill) ? bytes : nil
+    }
+
+    /// Reads until the memory is full; returns false if the input ends before.
+    private static func fill(_ memory: UnsafeMutableRawBufferPointer) -> Bool {
+        var length = 0
+        while length < memory.count {
+            let free = UnsafeMutableRawBufferPointer(rebasing: memory[length...])
+            let count = Glibc.read(STDIN_FILENO, free.baseAddress, free.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            length += count
+        }
+        return true
     }
 
     private static func read(atMost limit: Int) -> [UInt8] {

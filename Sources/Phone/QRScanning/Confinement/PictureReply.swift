@@ -4,8 +4,8 @@ internal import HybridPrimitives
 
 /// The result of a search in a process of its own, as it crosses the socket.
 ///
-/// The bytes are 0 ‖ 1 if other codes are in the picture (1) ‖ codes, each with its length (2, big-endian); or 1 ‖ 1 if the
-/// failure is temporary (1) ‖ the sentence.
+/// The bytes are 0 ‖ 1 if other codes are in the picture, + 2 if it is dark (1) ‖ codes, each with its length (2,
+/// big-endian); or 1 ‖ 1 if the failure is temporary (1) ‖ the sentence.
 enum PictureReply {
     /// Maximum length in bytes; a QR code has at most 2,953.
     static let maximumLength = 64 << 10
@@ -14,7 +14,7 @@ enum PictureReply {
     static func bytes(_ result: Result<CodeSearch.Finding, PictureError>) -> [UInt8] {
         switch result {
         case .success(let finding):
-            var bytes: [UInt8] = [0, finding.showsOthers ? 1 : 0]
+            var bytes: [UInt8] = [0, (finding.showsOthers ? 1 : 0) | (finding.isDark ? 2 : 0)]
             for code in finding.wanted {
                 code.withBytes { text in
                     bytes += [UInt8(truncatingIfNeeded: text.count >> 8), UInt8(truncatingIfNeeded: text.count)]
@@ -30,7 +30,9 @@ enum PictureReply {
     /// Returns the result in bytes that may be hostile, because a picture may have taken over the process; `nil` if they
     /// are malformed.
     static func result(_ bytes: UnsafeRawBufferPointer) -> Result<CodeSearch.Finding, PictureError>? {
-        guard bytes.count >= 2, bytes.count <= maximumLength, bytes[0] <= 1, bytes[1] <= 1 else { return nil }
+        guard bytes.count >= 2, bytes.count <= maximumLength, bytes[0] <= 1, bytes[1] <= 3 - bytes[0] * 2 else {
+            return nil
+        }
         guard bytes[0] == 0 else {
             return .failure(PictureError(reported: bytes.dropFirst(2), isTemporary: bytes[1] == 1))
         }
@@ -44,6 +46,6 @@ enum PictureReply {
             texts.append(ScannedText(UnsafeRawBufferPointer(rebasing: rest.prefix(count))))
             rest = rest.dropFirst(count)
         }
-        return .success(CodeSearch.Finding(wanted: texts, showsOthers: bytes[1] == 1))
+        return .success(CodeSearch.Finding(wanted: texts, showsOthers: bytes[1] & 1 != 0, isDark: bytes[1] & 2 != 0))
     }
 }

@@ -12,6 +12,8 @@ package struct PictureError: ExplainedFailure, Hashable {
     package static let unknownFormat = PictureError("this is neither a PNG nor a JPEG picture")
     /// The file is a JPEG in CMYK.
     package static let unsupportedColors = PictureError("the picture has CMYK colors; save it as PNG")
+    /// A camera's pixel format that zbar cannot convert.
+    static let unsupportedFormat = PictureError("zbar supports none of the camera's pixel formats", .unavailable)
     /// There is not enough memory.
     package static let outOfMemory = PictureError("there is not enough memory for the picture", .temporary)
 

@@ -38,6 +38,9 @@ package final class ServiceNotifier: Sendable {
     /// Reports that the program has started.
     package func ready(status: String? = nil) -> Bool { send(["READY=1"], status) }
 
+    /// Reports a sentence that `systemctl status` shows.
+    package func status(_ sentence: String) -> Bool { send([], sentence) }
+
     /// Reports that the program is about to end.
     package func stopping(status: String? = nil) -> Bool { send(["STOPPING=1"], status) }
 
