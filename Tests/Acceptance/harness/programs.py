@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that can be stopped with all their descendants in every case."""
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -77,6 +78,17 @@ class Program:
     @property
     def pid(self):
         return self._process.pid
+
+    def peak_memory(self):
+        """Returns the largest memory (VmHWM) in MiB that any process of the session has had."""
+        def peak(process):
+            try:
+                found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{process}/status").read_text())
+            except OSError:
+                found = None  # The process has ended.
+            return int(found[1]) / 1024 if found else 0
+
+        return max(map(peak, session_members(self.pid)), default=0)
 
     @property
     def status(self):

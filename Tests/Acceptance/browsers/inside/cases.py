@@ -9,6 +9,8 @@ from site_server import unknown_ids
 
 # Seconds in which no further window may open after the end of a request.
 QUIET = 10
+# Memory in MiB that no process of a browser may ever take.
+MOST_MEMORY = 1500
 
 
 class Request:
@@ -114,8 +116,8 @@ def sign_in_without_list(env):
 
 
 def sign_ins(env):
-    """Many sign-ins, one after another, in one browser."""
-    seconds = []
+    """Many sign-ins, one after another, in one browser, whose memory must stay bounded."""
+    seconds, memory = [], [env.browser.program.peak_memory()]
     for number in range(env.runs):
         # Each hybrid-key may open three windows in a minute.
         if number % 3 == 0:
@@ -125,9 +127,13 @@ def sign_ins(env):
         must(request.succeeds() == env.credential, "expected the credential of the phone")
         env.gone(window)
         seconds.append(request.seconds_to_window)
+        memory.append(env.browser.program.peak_memory())
+        must(memory[-1] < MOST_MEMORY, f"expected less than {MOST_MEMORY} MiB in each process of the browser; found "
+                                       f"{memory[-1]:.0f} after sign-in {number + 1}")
     seconds.sort()
     return (f"{len(seconds)} of {env.runs}; window after {seconds[0]:.1f} to {seconds[-1]:.1f} s, "
-            f"median {seconds[len(seconds) // 2]:.1f} s")
+            f"median {seconds[len(seconds) // 2]:.1f} s; "
+            f"largest process {memory[0]:.0f} MiB before, {memory[-1]:.0f} MiB after")
 
 
 def declined(env):
