@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes the pictures of README and docs of the real programs: demo, code in a terminal, on a page, in a window, doctor.
+"""Takes the pictures of README and docs of the real programs: code in a terminal, on a page, in a window, doctor; and
+records the demo.
 
 Screen, folders and waiting are those of ../chromium; radio and relay are `hybrid-lab run`.
 """
@@ -18,6 +19,7 @@ from harness.screen import Screen
 from harness.waiting import Failed, Interrupted, Signals, Waiting
 from prompt.cases import LOGIN, SCAN
 from prompt.environment import PromptEnvironment
+from recording import record, svg
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 WINDOW_TOOLS = ("setpriv", "Xvfb", "openbox", "xdotool", "import", "convert", "zbarimg", "dbus-run-session")
@@ -130,7 +132,6 @@ def others(programs, folder, signals):
         show = f"hybrid-client show-qr --request request.json --origin {ORIGIN} {ROUTE}"
         return {
             "code": studio.terminal("code", show, "80x27", "scan the code with your phone"),
-            "demo": studio.terminal("demo", "hybrid-lab demo --no-qr", "128x46", "hybrid-auth do the same."),
             "doctor": studio.terminal("doctor", f"hybrid-client doctor --relay 266 {ROUTE}", "118x17", "could work"),
             "page": studio.page(),
         }
@@ -143,7 +144,7 @@ def main():
     parser.add_argument("--bin-dir", type=Path, default=REPOSITORY / ".build" / "debug", metavar="DIR")
     parser.add_argument("--prompt", type=Path, metavar="FILE",
                         default=REPOSITORY / "Desktop" / ".build" / "debug" / "hybrid-prompt")
-    parser.add_argument("--only", choices=("prompt",), help="takes this picture alone")
+    parser.add_argument("--only", choices=("prompt", "demo"), help="takes this picture alone")
     parser.add_argument("--out", type=Path, default=REPOSITORY / "docs" / "pictures", metavar="DIR")
     options = parser.parse_args()
     missing = [tool for tool in (WINDOW_TOOLS if options.only else TOOLS) if shutil.which(tool) is None]
@@ -151,6 +152,14 @@ def main():
         print(f"pictures: not installed: {', '.join(missing)}", file=sys.stderr)
         return UNAVAILABLE
     options.out.mkdir(parents=True, exist_ok=True)
+    if options.only != "prompt":
+        recording = options.out / "demo.svg"
+        lines = record([options.bin_dir.resolve() / "hybrid-lab", "demo"], dict(os.environ))
+        title = "A registration and a sign-in with a phone, step by step"
+        recording.write_text(svg(title, "hybrid-lab demo", lines), encoding="utf-8")
+        print(f"{recording}: {recording.stat().st_size} bytes")
+    if options.only == "demo":
+        return 0
     folder = RunFolder(Path(tempfile.mkdtemp(prefix="hybrid-pictures-")) / "run")
     signals = Signals()
     windows = RunFolder(folder.root.parent / "windows")
