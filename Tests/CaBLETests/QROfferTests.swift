@@ -191,6 +191,19 @@ struct QROfferTests {
         }
     }
 
+    @Test(
+        "White space around the text, and a byte order mark, are no part of it in a line",
+        arguments: ["\u{FEFF}", "\n", "\r\n", " \t", "\u{FEFF}\r\n "]
+    )
+    func line(start: String) throws {
+        var random = SeededGenerator()
+        let text = Self.text(try Self.map(&random))
+        for end in ["", " \t", "\r\n", " from the phone"] {
+            #expect(try QROffer(line: start + text + end).text == text)
+        }
+        #expect(throws: QROffer.ParseError.notFIDO) { try QROffer(line: start) }
+    }
+
     @Test("The end of a line is no part of the text", arguments: ["\n", "\r\n", "\r", "\n\n"])
     func lineEnd(end: String) throws {
         var random = SeededGenerator()

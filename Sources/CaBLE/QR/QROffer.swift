@@ -101,6 +101,15 @@ extension QROffer {
         try self.init(cbor: bytes)
     }
 
+    /// Creates an offer from a line with the text of a QR code, which a byte order mark or white space may precede and white
+    /// space may follow.
+    ///
+    /// - Throws: ``ParseError``.
+    public init(line: String) throws(ParseError) {
+        let start = line.unicodeScalars.drop { $0 == "\u{FEFF}" || $0.value <= 0x20 }
+        try self.init(parsing: String(String.UnicodeScalarView(start.prefix { $0.value > 0x20 })))
+    }
+
     /// The text of the QR code: at most 196 characters, or 215 for an offer that was parsed.
     ///
     /// The scheme is in upper case, so that the code can use the compact alphanumeric and numeric modes.

@@ -56,6 +56,9 @@ struct ExportCommand: AsyncParsableCommand {
         if result.unusable > 0 {
             report("left out: \(PasskeyText.count(result.unusable)) that this version can't use")
         }
+        if !result.isPrivate {
+            report("other users can read \(file), because its drive keeps no permissions; move it to another drive")
+        }
         report("wrote \(PasskeyText.count(result.exported)) to \(file), with keys in the clear; delete it soon")
     }
 }

@@ -55,7 +55,7 @@ enum ScanInput: Sendable {
 extension ScanInput {
     /// Reads one line of standard input, up to the maximum length of a code.
     private static func standardInput() throws -> QROffer {
-        guard let line = StandardInput.line(atMost: Limits.qrTextCharacters + 1), !line.isEmpty else {
+        guard let line = StandardInput.textLine(atMost: Limits.qrTextCharacters + 4) else {
             throw CommandFailure(
                 "no text on standard input; give the text of the QR code, which begins with FIDO:/",
                 status: .dataError
@@ -64,11 +64,7 @@ extension ScanInput {
         return try offer(String(decoding: line, as: UTF8.self))
     }
 
-    /// Parses the text of a code and ignores surrounding spaces.
-    private static func offer(_ text: String) throws -> QROffer {
-        let trimmed = text.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" && $0 != "\r" }
-        return try QROffer(parsing: trimmed)
-    }
+    private static func offer(_ text: String) throws -> QROffer { try QROffer(line: text) }
 
     private static func offer(_ code: ScannedText) throws -> QROffer {
         try code.withBytes { try offer(String(decoding: $0, as: UTF8.self)) }

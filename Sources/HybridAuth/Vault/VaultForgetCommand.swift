@@ -18,7 +18,8 @@ struct VaultForgetCommand: AsyncParsableCommand {
     @OptionGroup var options: VaultLocationOptions
 
     func run() async throws {
-        let id = try options.opening(Vault.forget)
-        report("forgot the vault \(id) at \(try options.location().directory); the next scan creates a new one there")
+        let (id, obstacle) = try options.opening(Vault.forget)
+        let next = obstacle?.sentence ?? "the next scan creates a new one there"
+        report("forgot the vault \(id) at \(try options.location().directory); \(next)")
     }
 }

@@ -102,7 +102,7 @@ final class CodeReader: Sendable {
 
     /// Reads the code on the next line of standard input.
     private static func nextLine() throws -> QROffer {
-        guard let line = StandardInput.line(atMost: Limits.qrTextCharacters + 1), !line.isEmpty else {
+        guard let line = StandardInput.textLine(atMost: Limits.qrTextCharacters + 4) else {
             throw CommandFailure("no text of a code on standard input", status: .dataError)
         }
         return try offer(String(decoding: line, as: UTF8.self))
@@ -113,9 +113,8 @@ final class CodeReader: Sendable {
     }
 
     private static func offer(_ text: String) throws -> QROffer {
-        let trimmed = text.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" && $0 != "\r" }
         do throws(QROffer.ParseError) {
-            return try QROffer(parsing: trimmed)
+            return try QROffer(line: text)
         } catch {
             throw CommandFailure(error)
         }

@@ -45,6 +45,11 @@ package struct ExchangeFile: Sendable {
                 }
         }
 
+        /// The reason to reject an encrypted document, with the suffix of its kind of file.
+        init(encrypted suffix: String) {
+            reason = "its document is encrypted (\(suffix)); export it without encryption"
+        }
+
         /// The reason to reject a document of another version.
         init(version: Int) { reason = "it has version \(version) of the format; this program reads 1" }
     }
@@ -54,6 +59,7 @@ package struct ExchangeFile: Sendable {
 
     /// Parses a document or an archive of at most 16 MiB.
     package init(_ bytes: [UInt8], checking check: Check) throws(ParseError) {
+        guard !bytes.starts(with: "-----BEGIN PGP MESSAGE-----".utf8) else { throw ParseError(encrypted: ".pgp") }
         let isArchive = ZipArchive.isArchive(bytes)
         try self.init(json: isArchive ? try ExchangeArchive.document(in: bytes) : bytes, checking: check)
     }

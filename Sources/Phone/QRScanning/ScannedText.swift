@@ -22,10 +22,12 @@ package final class ScannedText: SecretMaterial, @unchecked Sendable {
         start.withUTF8Buffer { begins(with: Array($0)) }
     }
 
-    /// Returns true if the text begins with the bytes of these ASCII characters, in either case.
+    /// Returns true if the text begins with the bytes of these ASCII characters, in either case; white space may precede.
     func begins(with start: [UInt8]) -> Bool {
         withBytes { bytes in
-            bytes.count >= start.count && zip(start, bytes).allSatisfy { Self.lowerCase($0) == Self.lowerCase($1) }
+            let bytes = bytes.drop { $0 <= 0x20 }
+            return bytes.count >= start.count
+                && zip(start, bytes).allSatisfy { Self.lowerCase($0) == Self.lowerCase($1) }
         }
     }
 

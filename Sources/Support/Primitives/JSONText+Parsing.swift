@@ -33,7 +33,8 @@ extension JSONText {
 
     /// Creates a value from strict JSON: UTF-8, and unique names in each object.
     ///
-    /// As in JavaScript's `JSON.parse` with WebIDL's `USVString`, an escaped surrogate without its pair becomes U+FFFD.
+    /// As in JavaScript's `JSON.parse` with WebIDL's `USVString`, an escaped surrogate without its pair becomes U+FFFD. A
+    /// member with one in its name is left out.
     /// Numbers keep their text, because a conversion could change them.
     ///
     /// - Parameters:
@@ -48,8 +49,8 @@ extension JSONText {
     ) throws(JSONSyntaxError) {
         guard bytes.count <= Self.maximumLength else { throw .tooLong }
         guard String(validating: bytes, as: UTF8.self) != nil else { throw .malformed }
-        let isMarked = mayBeMarked && bytes.starts(with: [0xEF, 0xBB, 0xBF])
-        var parser = JSONParser(rest: bytes.dropFirst(isMarked ? 3 : 0), maximumValues: maximumValues)
+        let text = mayBeMarked ? bytes.withoutByteOrderMark : bytes[...]
+        var parser = JSONParser(rest: text, maximumValues: maximumValues)
         self = try parser.document()
     }
 }
@@ -100,16 +101,19 @@ private struct JSONParser {
 
     private mutating func object() throws(JSONSyntaxError) -> JSONText {
         var members: [(String, JSONText)] = []
-        // Bytes, because strings compare by canonical equivalence.
+        // Bytes, because strings compare by canonical equivalence, and different surrogates become the same character.
         var names: Set<[UInt8]> = []
         guard !take("}") else { return .object([]) }
         repeat {
             skipSpace()
             guard rest.first == UInt8(ascii: "\"") else { throw .malformed }
-            let name = try string()
-            guard names.insert(Array(name.utf8)).inserted else { throw .repeatedName(name) }
+            let bytes = try content()
+            let name = Self.text(bytes)
+            guard names.insert(bytes).inserted else { throw .repeatedName(name) }
             guard take(":") else { throw .malformed }
-            members.append((name, try value()))
+            let value = try value()
+            // No program looks for a name with a surrogate, and two of them would have the same text.
+            if name.utf8.elementsEqual(bytes) { members.append((name, value)) }
         } while take(",")
         guard take("}") else { throw .malformed }
         return .object(members)
@@ -149,13 +153,16 @@ private struct JSONParser {
 
     // MARK: - Strings
 
-    private mutating func string() throws(JSONSyntaxError) -> String {
+    private mutating func string() throws(JSONSyntaxError) -> String { Self.text(try content()) }
+
+    /// Returns the content of a string, in which a surrogate without its pair has the three bytes of its number (WTF-8).
+    private mutating func content() throws(JSONSyntaxError) -> [UInt8] {
         rest.removeFirst()
         var content: [UInt8] = []
         while let byte = rest.popFirst() {
             switch byte {
-            case UInt8(ascii: "\""): return String(decoding: content, as: UTF8.self)
-            case UInt8(ascii: "\\"): content += try escape().utf8
+            case UInt8(ascii: "\""): return content
+            case UInt8(ascii: "\\"): content += try escape()
             case 0..<0x20: throw .malformed
             default: content.append(byte)
             }
@@ -163,20 +170,34 @@ private struct JSONParser {
         throw .malformed
     }
 
-    private mutating func escape() throws(JSONSyntaxError) -> String {
+    /// Returns a text with U+FFFD in place of each surrogate.
+    private static func text(_ content: [UInt8]) -> String {
+        guard content.contains(0xED) else { return String(decoding: content, as: UTF8.self) }
+        var bytes = content
+        // No character of UTF-8 has a second byte of A0 or more after ED.
+        for start in bytes.indices.dropLast(2) where bytes[start] == 0xED && bytes[start + 1] >= 0xA0 {
+            bytes.replaceSubrange(start..<start + 3, with: [0xEF, 0xBF, 0xBD])
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private mutating func escape() throws(JSONSyntaxError) -> [UInt8] {
         switch rest.popFirst() {
-        case UInt8(ascii: "\"")?: return "\""
-        case UInt8(ascii: "\\")?: return "\\"
-        case UInt8(ascii: "/")?: return "/"
-        case UInt8(ascii: "b")?: return "\u{8}"
-        case UInt8(ascii: "f")?: return "\u{C}"
-        case UInt8(ascii: "n")?: return "\n"
-        case UInt8(ascii: "r")?: return "\r"
-        case UInt8(ascii: "t")?: return "\t"
+        case UInt8(ascii: "\"")?: return [UInt8(ascii: "\"")]
+        case UInt8(ascii: "\\")?: return [UInt8(ascii: "\\")]
+        case UInt8(ascii: "/")?: return [UInt8(ascii: "/")]
+        case UInt8(ascii: "b")?: return [0x8]
+        case UInt8(ascii: "f")?: return [0xC]
+        case UInt8(ascii: "n")?: return [UInt8(ascii: "\n")]
+        case UInt8(ascii: "r")?: return [UInt8(ascii: "\r")]
+        case UInt8(ascii: "t")?: return [UInt8(ascii: "\t")]
         case UInt8(ascii: "u")?:
             let unit = try codeUnit()
-            if let scalar = Unicode.Scalar(unit) { return String(scalar) }
-            return try trailSurrogate(after: unit).map { String(decoding: [unit, $0], as: UTF16.self) } ?? "\u{FFFD}"
+            if let scalar = Unicode.Scalar(unit) { return Array(String(scalar).utf8) }
+            if let trail = try trailSurrogate(after: unit) {
+                return Array(String(decoding: [unit, trail], as: UTF16.self).utf8)
+            }
+            return [0xED, 0x80 | UInt8(unit >> 6 & 0x3F), 0x80 | UInt8(unit & 0x3F)]
         default: throw .malformed
         }
     }

@@ -40,6 +40,14 @@ package enum StandardInput {
         }
         return line
     }
+
+    /// Returns the next line that is not blank; `nil` at the end of the input.
+    package static func textLine(atMost limit: Int) -> [UInt8]? {
+        while let line = line(atMost: limit) {
+            if line.contains(where: { $0 > 0x20 }) { return line }
+        }
+        return nil
+    }
 }
 
 /// Standard output, for results.

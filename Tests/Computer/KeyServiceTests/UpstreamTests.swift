@@ -53,13 +53,28 @@ struct UpstreamFramesTests {
 
     @Test("Lists are merged; an answer that is no list adds nothing")
     func merging() {
-        let own = Wire.string([12, 0, 0, 0, 1] + [1, 1])
+        let (first, second) = (Wire.string([1]) + Wire.string("a"), Wire.string([2]) + Wire.string("b"))
+        let own = Wire.string([12, 0, 0, 0, 1] + first)
         #expect(
-            UpstreamFrames.merged(own, Wire.string([12, 0, 0, 0, 2] + [2, 2]))
-                == Wire.string([12, 0, 0, 0, 3, 1, 1, 2, 2])
+            UpstreamFrames.merged(own, Wire.string([12, 0, 0, 0, 1] + second))
+                == Wire.string([12, 0, 0, 0, 2] + first + second)
         )
-        for other: [UInt8]? in [nil, [], Wire.string([5]), Wire.string([12, 0])] {
+        let malformed: [[UInt8]] = [
+            [5], [12, 0], [12, 0xFF, 0xFF, 0xFF, 0xFF] + second, [12, 0, 0, 0, 2] + second, [12, 0, 0, 0, 0] + second,
+            [12, 0, 0, 0, 1] + Wire.string([2]),
+        ]
+        for other: [UInt8]? in [nil, []] + malformed.map({ Wire.string($0) }) {
             #expect(UpstreamFrames.merged(own, other) == own)
+        }
+    }
+
+    @Test("The other agent is used if one of the two has verified the binding, and the other one knows of it")
+    func bindings() {
+        let (yes, no) = (Wire.string([6]), Wire.string([28]))
+        for (own, other, isBound) in [
+            (yes, yes, true), (yes, no, true), (no, yes, true), (no, no, false), (yes, nil, false), (no, [], false),
+        ] as [([UInt8], [UInt8]?, Bool)] {
+            #expect(UpstreamFrames.isBound(own, other) == isBound)
         }
     }
 }
@@ -143,7 +158,9 @@ struct UpstreamTests {
             }
             withExtendedLifetime(other) {}
         }
-        for (type, mayAsk) in [(11, false), (13, true), (17, true), (19, true), (27, false)] as [(UInt8, Bool)] {
+        for (type, mayAsk) in [(11, false), (13, true), (17, true), (19, false), (18, false), (27, false)]
+            as [(UInt8, Bool)]
+        {
             #expect(UpstreamFrames.mayAskUser(Wire.string([type])) == mayAsk)
         }
     }

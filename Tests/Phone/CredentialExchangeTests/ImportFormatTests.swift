@@ -127,6 +127,19 @@ struct ImportFormatTests {
             begin + #"MC4CAQAwBQYDK2VwBCIEIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n-----END PRIVATE KEY-----"#
         #expect(try file(["privateKey": "\"\(ed25519)\""]).skippedPasskeys.map(\.why) == [.otherAlgorithm])
         #expect(try file(["username": nil]).count == 1)
+        let pem = Self.key.pemRepresentation.replacing("\n", with: #" \t\r\n \n"#)
+        #expect(try file(["privateKey": "\"\(pem)\""]).count == 1, "spaces at the ends of lines")
+        let wrong = try file(["relyingParty": #""com example""#])
+        #expect(wrong.skippedPasskeys.map(\.passkey.site) == ["com example"], "the file's name of the site is shown")
+    }
+
+    @Test("An encrypted export is refused by name")
+    func encrypted() {
+        let error = #expect(throws: ExchangeFile.ParseError.self) {
+            let text = "-----BEGIN PGP MESSAGE-----\n\nwV4D\n-----END PGP MESSAGE-----\n"
+            _ = try ExchangeFile(Array(text.utf8)) { _ in }
+        }
+        #expect(error?.reason.contains("encrypted (.pgp)") == true)
     }
 
     @Test("Proton Pass: an export is refused by name")

@@ -60,7 +60,6 @@ struct SignalTextTests {
             (#"{"rpId":"example.com","userId":"AQ","displayName":"x"}"#, "one of credentialId"),
             (#"{"rpId":"example.com","userId":"AQ","credentialId":"AQ","name":"x","displayName":""}"#, "one of"),
             (#"{"rpId":"example.com","credentialId":"AQ=="}"#, "credentialId is not what"),
-            (#"{"rpId":"example.com","credentialId":""}"#, "credentialId is not what"),
             (#"{"rpId":"example.com","userId":"AQ","name":"x"}"#, "displayName is missing"),
             (#"{"rpId":"example.com","userId":"AQ","name":null,"displayName":""}"#, "name is missing"),
             (#"{"rpId":"example.com","userId":"","name":"x","displayName":""}"#, "userId is not what"),
@@ -83,7 +82,16 @@ struct SignalTextTests {
         #expect(Self.refusal("[\((most + [one]).joined(separator: ","))]").contains("1 to 100"))
         #expect(Self.refusal(one + String(repeating: " ", count: 1 << 20)).contains("longer than 1 MiB"))
         #expect(Self.refusal(String(repeating: "[", count: 100_000)).contains("can't be used"))
-        let long = Base64URL.encode([UInt8](repeating: 1, count: 1024))
-        #expect(Self.refusal(#"{"rpId":"example.com","credentialId":"\#(long)"}"#).contains("credentialId is not what"))
+    }
+
+    @Test("an ID that no passkey has concerns none, as in browsers")
+    func impossibleIDs() throws {
+        let user = try #require(UserHandle(bytes: [1]))
+        let site = try #require(RelyingPartyID(Self.site))
+        for id in ["", Base64URL.encode([UInt8](repeating: 1, count: 1024))] {
+            #expect(try Self.read(#"{"rpId":"example.com","credentialId":"\#(id)"}"#) == [])
+            let accepted = #"{"rpId":"example.com","userId":"AQ","allAcceptedCredentialIds":["\#(id)"]}"#
+            #expect(try Self.read(accepted) == [.allAcceptedCredentials(site, user, [])])
+        }
     }
 }

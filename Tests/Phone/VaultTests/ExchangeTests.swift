@@ -195,6 +195,10 @@ struct ExchangeTests {
         #expect(try await unlocked.exportPasskeys(to: path) == PasskeyExport(exported: 1, unusable: 1))
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
         #expect(attributes[.posixPermissions] as? Int == 0o600)
+        let folder = try Directory.open(path: fixture.root)
+        #expect(folder.isPrivate("export.json"))
+        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
+        #expect(!folder.isPrivate("export.json"))
         let before = try FileSystem.read(path)
         await #expect(throws: VaultError.fileExists(path: path)) { try await unlocked.exportPasskeys(to: path) }
         #expect(try FileSystem.read(path) == before)

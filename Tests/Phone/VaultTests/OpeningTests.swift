@@ -67,7 +67,8 @@ struct OpeningTests {
         #expect(throws: VaultError.stillThere(path: fixture.vault)) { try Vault.forget(at: location) }
         try await FileSystem.run("mv", fixture.vault, fixture.root + "/elsewhere")
         #expect(fixture.refusal() == .missing(path: fixture.vault))
-        #expect(try Vault.forget(at: location) == id)
+        let forgotten = try Vault.forget(at: location)
+        #expect(forgotten.id == id && forgotten.obstacle == nil)
         #expect(fixture.refusal() == .doesNotExist(path: fixture.vault))
         #expect(throws: VaultError.notKnown(path: fixture.vault)) { try Vault.forget(at: location) }
         try await FileSystem.run("mv", fixture.root + "/elsewhere", fixture.vault)
@@ -75,6 +76,50 @@ struct OpeningTests {
         try await FileSystem.run("sh", "-c", "rm \(fixture.vault)/vault.json")
         #expect(throws: VaultError.incomplete(path: fixture.vault)) { try Vault.forget(at: location) }
         #expect(fixture.refusal() == .incomplete(path: fixture.vault))
+    }
+
+    @Test("A place is the same through every link, also after the vault was deleted")
+    func links() async throws {
+        let fixture = try VaultFixture()
+        try await FileSystem.run("mkdir", fixture.root + "/real")
+        try await FileSystem.run("ln", "-s", "real", fixture.root + "/link")
+        func location(_ path: String) -> VaultLocation {
+            VaultLocation(directory: fixture.root + path, stateDirectory: fixture.state)
+        }
+        func opening(_ path: String) -> VaultError? {
+            do throws(VaultError) {
+                _ = try VaultDirectory.open(location(path))
+                return nil
+            } catch {
+                return error
+            }
+        }
+        let pin = try #require(Array("12345".utf8).withUnsafeBytes { PIN(utf8: $0) })
+        for (made, other) in [("/link/a", "/real/a"), ("/real/b", "/link/b")] {
+            let id = try await Vault.create(at: location(made), pin: pin, isTest: false).id
+            try await FileSystem.run("rm", "-r", fixture.root + made)
+            #expect(opening(other) == .missing(path: fixture.root + other))
+            #expect(try Vault.forget(at: location(other)).id == id)
+            for path in [made, other] { #expect(opening(path) == .doesNotExist(path: fixture.root + path)) }
+        }
+    }
+
+    @Test("What prevents a new vault is named, also after the old one is forgotten")
+    func obstacles() async throws {
+        let fixture = try VaultFixture()
+        let location = VaultLocation(directory: fixture.vault, stateDirectory: fixture.state)
+        try fixture.createWithoutPIN()
+        try await FileSystem.run("mv", fixture.vault, fixture.root + "/elsewhere")
+        try await FileSystem.run("mkdir", "-m", "700", fixture.vault)
+        try await FileSystem.run("touch", fixture.vault + "/.stfolder")
+        #expect(try Vault.forget(at: location).obstacle == .notAVault(path: fixture.vault))
+        try await FileSystem.run("rm", "-r", fixture.vault)
+        try await FileSystem.run("ln", "-s", fixture.root + "/none", fixture.vault)
+        guard case .cannotOpen(let what)? = fixture.refusal() else {
+            Issue.record("a link to nothing was not named")
+            return
+        }
+        #expect(what.contains("link to a directory that does not exist"))
     }
 
     @Test("On drives that keep no permissions, the advice is another one than chmod")

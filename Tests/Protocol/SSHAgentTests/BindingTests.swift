@@ -90,6 +90,15 @@ struct BindingTests {
         #expect(try client.send(hostBound(session, at: server), to: &state).refusal == .bindingFailed)
     }
 
+    @Test("A signature with SHA-1 is refused with a reason of its own")
+    mutating func sha1() throws {
+        let signature = Wire.string("ssh-rsa") + Wire.string([1])
+        let contents = Wire.string(server.blob) + Wire.string(session) + Wire.string(signature) + [0]
+        let request = [27] + Wire.string("session-bind@openssh.com") + contents
+        #expect(try client.send(request, to: &state).refusal == .binding(.sha1))
+        #expect(try client.send(passkey.sign(passkey.login(session)), to: &state).refusal == .bindingFailed)
+    }
+
     @Test("A binding with another server's signature is refused")
     mutating func foreignSignature() throws {
         let (own, other) = (try server.bind(session), try TestServer().bind(session))

@@ -65,6 +65,20 @@ struct JSONTextTests {
         #expect(try parsed(text).text == expected)
     }
 
+    @Test("members with a surrogate in their names are left out, and differ from each other")
+    func surrogateNames() throws {
+        for (names, kept) in [
+            (#""\ud83d":1,"\ud83e":2,"a":3"#, 1), (#""\udc00":1,"\ufffd":2"#, 1), (#""a\ud800":1,"\ud800a":2"#, 0),
+            (#""\uD7FF":1,"\uD800":2"#, 1), (#""\ud83d\ude00":1"#, 1),
+        ] {
+            guard case .object(let members) = try parsed("{\(names)}") else { continue }
+            #expect(members.count == kept, "\(names)")
+        }
+        for names in [#""\ud83d":1,"\uD83D":2"#, #""\ufffd":1,"\uFFFD":2"#, #""\ud83d\ude00":1,"😀":2"#] {
+            #expect(error(Array("{\(names)}".utf8))?.reason.contains("appears twice") == true, "\(names)")
+        }
+    }
+
     @Test("other encodings than UTF-8 are rejected, and a byte order mark unless the caller allows it")
     func encodings() throws {
         let utf16: [UInt8] = "{}".utf8.flatMap { byte -> [UInt8] in [byte, 0] }
@@ -85,7 +99,7 @@ struct JSONTextTests {
     func names() throws {
         #expect(error(Array(#"{"a":1,"b":2,"\u0061":3}"#.utf8)) == .repeatedName("a"))
         #expect(error(Array(#"[{"x":{"a":1,"a":1}}]"#.utf8)) == .repeatedName("a"))
-        #expect(error(Array(#"{"\ud800":1,"\udc00":2}"#.utf8)) == .repeatedName("\u{FFFD}"))
+        #expect(error(Array(#"{"\ud800":1,"\uD800":2}"#.utf8)) == .repeatedName("\u{FFFD}"))
         #expect(JSONSyntaxError.repeatedName("id").reason == #"the member "id" appears twice"#)
         let long = JSONSyntaxError.repeatedName("\u{202E}\n" + String(repeating: "x", count: 1000)).reason
         #expect(long == "the member \"\(String(repeating: "x", count: 63))…\" appears twice")

@@ -2,6 +2,7 @@
 
 import HybridCBOR
 import HybridCTAP
+import HybridPrimitives
 import HybridWebAuthn
 import TestSupport
 import Testing
@@ -64,10 +65,33 @@ struct ListAndProtectionTests {
         #expect(try enforced.ctapRequest(for: phone).extensions == ["credProtect": .integer(number)])
     }
 
-    @Test("without a known policy, nothing is enforced", arguments: ["", "\"credentialProtectionPolicy\":\"other\","])
-    func unknownPolicy(member: String) throws {
-        let ceremony = try creation("{\(member)\"enforceCredentialProtectionPolicy\":true}")
-        #expect(try ceremony.ctapRequest(for: Fixture.phone()).extensions == nil)
+    @Test("without a policy, nothing is enforced; an unknown one is a TypeError, as in browsers")
+    func unknownPolicy() throws {
+        let enforced = "\"enforceCredentialProtectionPolicy\":true"
+        for policy in ["", "\"credentialProtectionPolicy\":null,"] {
+            let ceremony = try creation("{\(policy)\(enforced)}")
+            #expect(try ceremony.ctapRequest(for: Fixture.phone()).extensions == nil)
+        }
+        for policy in ["other", "", "userVerificationAlways", "userverificationrequired"] {
+            for more in ["", "," + enforced] {
+                let extensions = "{\"credentialProtectionPolicy\":\"\(policy)\"\(more)}"
+                let error = optionsError(Fixture.creation(["extensions": extensions]))
+                #expect(error?.name == .typeError && error?.detail.contains("policies") == true, "\(policy)")
+            }
+        }
+    }
+
+    @Test("extensions count the entries that are left out, too")
+    func extensionsOfImpossibleIDs() throws {
+        let long = Base64URL.encode([UInt8](repeating: 1, count: 1024))
+        let list = #"[{"id":"\#(long)","type":"public-key"},{"id":"yv4","type":"public-key"}]"#
+        let salts = #"{"prf":{"evalByCredential":{"\#(long)":{"first":"AA"},"yv4":{"first":"AA"}}}}"#
+        let options = try Fixture.requestOptions(["allowCredentials": list, "extensions": salts])
+        #expect(options.extensions.prf?.saltsByCredential.keys.map(\.bytes) == [[0xCA, 0xFE]])
+        let error = optionsError(
+            Fixture.request(["allowCredentials": list, "extensions": #"{"largeBlob":{"write":"AA"}}"#])
+        )
+        #expect(error?.name == .notSupportedError && error?.detail.contains("exactly one") == true)
     }
 
     private func creation(_ extensions: String) throws -> CreationCeremony {

@@ -60,6 +60,13 @@ struct OptionsTests {
             let bare = json.dropFirst("{\"publicKey\":".count).dropLast()
             #expect(try PublicKeyOptions(json: Array(bare.utf8)) == options)
             #expect(try PublicKeyOptions(json: Array("\u{FEFF}\(json)".utf8)) == options)
+            let empty = #"{"publicKey":null,"# + bare.dropFirst()
+            #expect(try PublicKeyOptions(json: Array(empty.utf8)) == options, "null is an absent member")
+        }
+        let members = Fixture.request().replacing("{\"publicKey\":{", with: #"{"publicKey":{"rp":null,"user":null,"#)
+        guard case .request = try PublicKeyOptions(json: Array(members.utf8)) else {
+            Issue.record("a sign-in was taken for a registration")
+            return
         }
         #expect(optionsError(#"{"rpId":"example.com"}"#)?.detail.contains("publicKey") == true)
         let both = #"{"challenge":"AA","publicKey":{"rpId":"example.com"}}"#

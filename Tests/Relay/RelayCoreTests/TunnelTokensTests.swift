@@ -29,7 +29,7 @@ struct TunnelTokensTests {
         "are parsed from lines of a name and a hash",
         arguments: [
             "anna \(abc)", "anna \(abc)\n", "# owner\n\nanna \(abc)\n", "  anna\t \(abc.uppercased()) \t\r\n#",
-            "\r\n \n\t# x y z\nanna \(abc)\n\n",
+            "\r\n \n\t# x y z\nanna \(abc)\n\n", "\u{FEFF}anna \(abc)\r\n",
         ]
     )
     func forms(text: String) throws {

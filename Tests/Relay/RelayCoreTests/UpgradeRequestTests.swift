@@ -158,6 +158,11 @@ struct UpgradeRequestTests {
         (.malformedRequestLine, head(["GET": ""])),
         (.missingHost, head(["Host": nil])),
         (.missingHost, head(["Host": "Host: "])),
+        (.missingHost, head(["Host": "Host: a b"])),
+        (.missingHost, head(["Host": "Host: https://cable.example"])),
+        (.missingHost, head(["Host": "Host: cable.example/x"])),
+        (.missingHost, head(["Host": "Host: user@cable.example"])),
+        (.missingHost, head(["Host": "Host: cable.example:443443"])),
         (.duplicateField, head(adding: ["host: other.example"])),
         (.duplicateField, head(adding: ["Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="])),
         (.duplicateField, head(adding: ["Sec-WebSocket-Version: 13"])),
@@ -228,7 +233,6 @@ struct UpgradeRequestTests {
         arguments: [
             ("https://cable.example", OriginCheck.sameHost), ("HTTP://cable.example:8080", .sameHost),
             ("wss://Cable.example", .sameHost), ("ws://other.example", .otherHost),
-            ("https://user@cable.example", .otherHost),
         ]
     )
     func absoluteForm(prefix: String, origin: OriginCheck) throws {
@@ -244,6 +248,10 @@ struct UpgradeRequestTests {
             "\(prefix)/", prefix, "\(prefix)/x/cable/new/\(Self.tunnel)", "ftp://x/cable/new/\(Self.tunnel)",
         ] {
             #expect(Self.refusal(Self.head(["GET": "GET \(target) HTTP/1.1"])) == .notOurPath, "\(target)")
+        }
+        for host in ["", "user@cable.example", "%20", "a:b"] {
+            let target = "https://\(host)/cable/new/\(Self.tunnel)"
+            #expect(Self.refusal(Self.head(["GET": "GET \(target) HTTP/1.1"])) == .missingHost, "\(target)")
         }
     }
 

@@ -209,14 +209,13 @@ final class AgentConnectionHandler {
         return connection.complete(request.id, with: nil).map { send($0) } ?? true
     }
 
-    /// Returns an answer with that of the other agent, which learns each binding that is valid.
+    /// Returns an answer with that of the other agent, which learns each binding.
     private func extended(_ own: [UInt8], _ destination: UpstreamFrames.Destination, _ message: [UInt8]) -> [UInt8] {
         switch destination {
         case .both: return UpstreamFrames.merged(own, upstream?.ask(message, for: socket))
         case .binding:
-            let isValid = own.dropFirst(4).first == 6
             // Otherwise the other agent would take this connection for a local one.
-            if !isValid || upstream?.ask(message, for: socket) == nil { upstream?.close() }
+            if !UpstreamFrames.isBound(own, upstream?.ask(message, for: socket)) { upstream?.close() }
             return own
         case .own, .upstream: return own
         }

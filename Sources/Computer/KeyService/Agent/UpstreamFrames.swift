@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridPrimitives
+internal import HybridSSHAgent
 
 /// The requests of a client whose agent passes some of them on.
 ///
@@ -65,10 +66,20 @@ struct UpstreamFrames {
         }
     }
 
-    /// Returns true if an agent may ask its user before it answers a message: not for a list of keys or an extension.
+    /// Returns true if an agent may ask its user before it answers a message: not for a list of keys, an extension, or the
+    /// removal of keys.
     static func mayAskUser(_ message: [UInt8]) -> Bool {
         guard message.count > headerLength else { return false }
-        return message[headerLength] != 11 && message[headerLength] != 27
+        return ![11, 18, 19, 21, 27].contains(message[headerLength])
+    }
+
+    /// Returns true if the other agent has answered a binding, and this agent or the other one has verified it.
+    ///
+    /// OpenSSH's agent verifies host keys and signatures that this agent does not know, such as DSA and SHA-1. Then its keys
+    /// are used all the same, and only those of this agent are not.
+    static func isBound(_ own: [UInt8], _ other: [UInt8]?) -> Bool {
+        guard let other else { return false }
+        return [own, other].contains { $0.dropFirst(headerLength).first == 6 }
     }
 
     /// Returns a list of keys with those of both answers, ours first; ours alone if the other one is not a list.
@@ -79,12 +90,31 @@ struct UpstreamFrames {
     static func merged(_ own: [UInt8], _ other: [UInt8]?) -> [UInt8] {
         let entries = headerLength + 5
         guard let other, own.count >= entries, other.count >= entries, own[headerLength] == 12,
-            other[headerLength] == 12, own.count + other.count - entries <= Self.maximumLength
+            other[headerLength] == 12, own.count + other.count - entries <= Self.maximumLength, isList(other)
         else { return own }
-        let counts = [own, other].map { $0[(headerLength + 1)..<entries].reduce(0) { $0 << 8 | Int($1) } }
+        let counts = [own, other].map { count(in: $0) }
         func number(_ value: Int) -> [UInt8] { [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) } }
         let body = [12] + number(counts[0] + counts[1]) + own[entries...] + other[entries...]
         return number(body.count) + body
+    }
+
+    private static func count(in list: [UInt8]) -> Int {
+        list[(headerLength + 1)..<(headerLength + 5)].reduce(0) { $0 << 8 | Int($1) }
+    }
+
+    /// Returns true if a list has as many keys as it states, each with its comment, because clients would refuse the whole
+    /// answer otherwise.
+    private static func isList(_ message: [UInt8]) -> Bool {
+        var reader = SSHReader(message[(headerLength + 5)...])
+        do throws(SSHFormatError) {
+            // Each takes eight bytes or more.
+            guard count(in: message) <= message.count / 8 else { return false }
+            for _ in 0..<2 * count(in: message) { _ = try reader.string() }
+            try reader.finish()
+            return true
+        } catch {
+            return false
+        }
     }
 
     /// Returns the string behind the type of a message; `nil` if it is incomplete.

@@ -15,10 +15,8 @@ enum ExchangeArchive {
         let outermost = documents.filter { depth($0) == depths.min() }
         guard let document = outermost.first else {
             let suffix = [".jwe", ".pgp"].first { suffix in archive.entries.contains { has(suffix, $0) } }
-            throw ExchangeFile.ParseError(
-                reason: suffix.map { "its document is encrypted (\($0)); export it without encryption" }
-                    ?? "the archive has no .json file"
-            )
+            throw suffix.map(ExchangeFile.ParseError.init(encrypted:))
+                ?? ExchangeFile.ParseError(reason: "the archive has no .json file")
         }
         guard outermost.count == 1 else {
             throw ExchangeFile.ParseError(

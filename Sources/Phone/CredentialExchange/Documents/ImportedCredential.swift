@@ -41,7 +41,8 @@ package struct PasskeyLabel: Hashable, Sendable {
     /// Creates a label from the members of a passkey that is otherwise malformed.
     fileprivate init(_ json: JSONText) {
         let account = json.member("username")?.text ?? json.member("userName")?.text
-        self.init(site: json.member("rpId")?.text, account: account)
+        let site = json.member("rpId")?.text ?? json.member("relyingParty")?.text
+        self.init(site: site, account: account)
     }
 
     /// Creates a label from the site and the account.

@@ -45,7 +45,10 @@ extension ExchangedPasskey {
     /// Returns the PKCS#8 of a PEM text in base64url; `nil` if the text has another structure.
     private static func keyInfo(_ pem: String) -> JSONText? {
         guard pem.utf8.count <= 2 * PrivateKeyInfo.maximumLength else { return nil }
-        var lines = pem.split(whereSeparator: \.isNewline)
+        // KeePassXC itself ignores spaces at the end of a line.
+        var lines = pem.split(whereSeparator: \.isNewline).map { line in
+            line.reversed().drop(while: \.isWhitespace).reversed()
+        }.filter { !$0.isEmpty }.map { String($0) }
         guard lines.count >= 3, lines.removeFirst() == "-----BEGIN PRIVATE KEY-----",
             lines.removeLast() == "-----END PRIVATE KEY-----"
         else { return nil }

@@ -40,17 +40,18 @@ package enum PasskeySignal: Equatable, Sendable {
     }
 
     /// Reads one signal, or an array of 1 to 100, in JSON.
+    ///
+    /// - Returns: The signals, without those about an ID of 0 or more than 1,023 bytes, which no passkey has.
     package static func read(_ json: [UInt8]) throws(ReadError) -> [PasskeySignal] {
         guard json.count <= maximumLength else { throw .invalid("it is longer than 1 MiB") }
         do {
             let text = try JSONText(parsing: json, maximumValues: ExchangeFormat.maximumValues, mayBeMarked: true)
             let document = JSONCursor(text, named: "the document")
-            let signals =
-                try text.elements == nil ? [PasskeySignal(document)] : document.elements.map(PasskeySignal.init)
+            let signals = text.elements == nil ? [document] : try document.elements
             guard (1...maximumCount).contains(signals.count) else {
                 throw ReadError.invalid("an array has 1 to \(maximumCount) signals")
             }
-            return signals
+            return try signals.compactMap { try PasskeySignal($0) }
         } catch let error as ReadError {
             throw error
         } catch {
@@ -58,8 +59,9 @@ package enum PasskeySignal: Equatable, Sendable {
         }
     }
 
-    /// Reads the members of one signal; unknown ones are ignored, as in every dictionary of WebIDL.
-    private init(_ json: JSONCursor) throws {
+    /// Reads the members of one signal; unknown ones are ignored, as in every dictionary of WebIDL. Returns `nil` if no
+    /// passkey can have the ID.
+    private init?(_ json: JSONCursor) throws {
         func valid<Value>(_ name: String, _ json: JSONCursor, _ read: (String) -> Value?) throws -> Value {
             guard let value = read(try json.text) else {
                 throw ReadError.invalid("\(name) is not what the standard has there")
@@ -69,9 +71,6 @@ package enum PasskeySignal: Equatable, Sendable {
         func member<Value>(_ name: String, _ read: (String) -> Value?) throws -> Value {
             try valid(name, json.member(name), read)
         }
-        func id(_ text: String) -> CredentialID? {
-            Base64URL.decode(text, maximumLength: CredentialID.maximumLength).flatMap { CredentialID(bytes: $0) }
-        }
         func user() throws -> UserHandle {
             try member("userId") { Base64URL.decode($0, maximumLength: 64).flatMap { UserHandle(bytes: $0) } }
         }
@@ -79,12 +78,19 @@ package enum PasskeySignal: Equatable, Sendable {
         let relyingParty = try member("rpId") { RelyingPartyID($0) }
         let kinds = ["credentialId", "allAcceptedCredentialIds", "name"].filter { json.value.member($0) != nil }
         switch kinds {
-        case ["credentialId"]: self = .unknownCredential(relyingParty, try member("credentialId", id))
+        case ["credentialId"]:
+            let bytes = try member("credentialId") { Base64URL.decode($0) }
+            guard let id = CredentialID(bytes: bytes) else { return nil }
+            self = .unknownCredential(relyingParty, id)
         case ["allAcceptedCredentialIds"]:
             // A malformed ID could be that of a passkey here, which would then be hidden.
             let name = "allAcceptedCredentialIds"
-            let accepted = try json.member(name).elements.map { try valid(name, $0, id) }
-            self = .allAcceptedCredentials(relyingParty, try user(), Set(accepted))
+            let accepted = try json.member(name).elements.map { try valid(name, $0) { Base64URL.decode($0) } }
+            self = .allAcceptedCredentials(
+                relyingParty,
+                try user(),
+                Set(accepted.compactMap { CredentialID(bytes: $0) })
+            )
         case ["name"]:
             let name = EntityName.shortened(try json.member("name").text)
             let displayName = EntityName.shortened(try json.member("displayName").text)

@@ -24,6 +24,8 @@ enum VaultDirectory {
             directory = try Directory.open(path: path)
         } catch {
             switch error {
+            case .absent where known == nil && AbsolutePath.isDanglingLink(path):
+                throw .cannotOpen("\(path): it is a link to a directory that does not exist")
             case .absent: throw known == nil ? .doesNotExist(path: path) : .missing(path: path)
             case .wrongKind: throw .notADirectory(path: path)
             default: throw .cannotOpen("\(path): \(error.reason)")

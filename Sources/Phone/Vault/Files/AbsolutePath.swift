@@ -27,10 +27,19 @@ enum AbsolutePath {
         return (slash == path.startIndex ? "/" : String(path[..<slash]), String(path[path.index(after: slash)...]))
     }
 
-    /// Returns the path with symbolic links resolved; `nil` if any part of it does not exist.
-    static func resolve(_ path: String) -> String? {
-        guard let real = realpath(path, nil) else { return nil }
+    /// Returns the path with symbolic links resolved, as far as its parts exist.
+    static func resolve(_ path: String) -> String {
+        guard let real = realpath(path, nil) else {
+            guard let (folder, name) = split(path) else { return "/" }
+            return normalize(resolve(folder) + "/" + name)
+        }
         defer { free(real) }
         return String(cString: real)
+    }
+
+    /// Returns true for a symbolic link whose target does not exist.
+    static func isDanglingLink(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK && access(path, F_OK) != 0
     }
 }

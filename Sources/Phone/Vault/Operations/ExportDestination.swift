@@ -21,17 +21,15 @@ struct ExportDestination {
         guard !directory.containsDirectory(name) else { throw .exportNamesDirectory(path: path) }
         guard !directory.contains(name) else { throw .fileExists(path: path) }
         // A file sync tool would copy the keys to every device and server that has the vault.
-        if let real = AbsolutePath.resolve(folder), let own = AbsolutePath.resolve(vault.path) {
-            guard !"\(real)/".utf8.starts(with: "\(own)/".utf8) else {
-                throw .exportIntoVault(path: path)
-            }
-        }
+        let (real, own) = (AbsolutePath.resolve(folder), AbsolutePath.resolve(vault.path))
+        guard !"\(real)/".utf8.starts(with: "\(own)/".utf8) else { throw .exportIntoVault(path: path) }
     }
 
-    /// Writes the file durably.
-    func write(_ bytes: [UInt8]) throws(VaultError) {
+    /// Writes the file durably; returns false if other users can access it, because its drive keeps no permissions.
+    func write(_ bytes: [UInt8]) throws(VaultError) -> Bool {
         do {
             try directory.writeUnnamed(name, bytes)
+            return directory.isPrivate(name)
         } catch .exists {
             throw .fileExists(path: path)
         } catch {

@@ -11,6 +11,8 @@ package struct PasskeyExport: Equatable, Sendable {
     package let exported: Int
     /// Number of passkeys that were skipped because this version cannot use them.
     package let unusable: Int
+    /// False if other users can access the file.
+    package var isPrivate = true
 }
 
 extension Vault {
@@ -26,7 +28,8 @@ extension Vault {
 extension UnlockedVault {
     /// Writes every usable passkey with its private key **in the clear** to one new file.
     ///
-    /// The file is in the Credential Exchange Format, has mode 0600, and is durable when this method returns.
+    /// The file is in the Credential Exchange Format, has mode 0600 if its drive keeps modes, and is durable when this
+    /// method returns.
     ///
     /// - Throws: ``VaultError``, including those of ``Vault/checkExport(to:)``.
     package func exportPasskeys(to path: String) async throws(VaultError) -> PasskeyExport {
@@ -50,8 +53,9 @@ extension UnlockedVault {
             guard writer.bytes.count <= ExchangeFormat.maximumLength else {
                 throw .cannotWriteExport("it would be longer than the limit of 16 MiB")
             }
-            try destination.write(writer.bytes)
-            return PasskeyExport(exported: exported.count, unusable: passkeys.count - exported.count)
+            let isPrivate = try destination.write(writer.bytes)
+            let unusable = passkeys.count - exported.count
+            return PasskeyExport(exported: exported.count, unusable: unusable, isPrivate: isPrivate)
         }
     }
 }

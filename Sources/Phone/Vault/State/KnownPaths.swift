@@ -9,18 +9,24 @@ internal import HybridPrimitives
 struct KnownPaths {
     /// Path of this program's state directory.
     let stateDirectory: String
+    /// Maximum number of records that ``forget(_:)`` reads.
+    private static let maximumRecords = 10_000
 
     /// Returns the vault ID (hexadecimal) last seen at a path, or at the target of its symbolic links.
     func vault(at path: String) -> String? {
         guard let directory = try? Directory.open(path: stateDirectory + "/known") else { return nil }
         for spelling in Self.spellings(of: path) {
-            guard let bytes = try? directory.read(Self.fileName(spelling), limit: 8192),
-                bytes.count > 33, Array(bytes[33...]) == Array(spelling.utf8)
-            else { continue }
-            let name = String(decoding: bytes[..<32], as: UTF8.self)
-            if Hex.decode(name, length: 16, lowercaseOnly: true) != nil { return name }
+            guard let record = Self.record(Self.fileName(spelling), in: directory), record.path == spelling else {
+                continue
+            }
+            if Hex.decode(record.vault, length: 16, lowercaseOnly: true) != nil { return record.vault }
         }
         return nil
+    }
+
+    private static func record(_ name: String, in directory: Directory) -> (vault: String, path: String)? {
+        guard let bytes = try? directory.read(name, limit: 8192), bytes.count > 33 else { return nil }
+        return (String(decoding: bytes[..<32], as: UTF8.self), String(decoding: bytes[33...], as: UTF8.self))
     }
 
     /// Records a vault under every spelling of its path; unchanged entries are not written again.
@@ -35,7 +41,7 @@ struct KnownPaths {
         }
     }
 
-    /// Removes the records of a path, under every spelling.
+    /// Removes the records of a place, whatever links lead to it.
     func forget(_ path: String) throws(FileError) {
         let directory: Directory
         do {
@@ -43,11 +49,15 @@ struct KnownPaths {
         } catch .absent {
             return
         }
-        try directory.remove(Self.spellings(of: path).map(Self.fileName))
+        let place = AbsolutePath.resolve(path)
+        let names = try directory.names(limit: Self.maximumRecords).filter { name in
+            Self.record(name, in: directory).map { AbsolutePath.resolve($0.path) == place } ?? false
+        }
+        try directory.remove(names)
     }
 
     private static func spellings(of path: String) -> Set<String> {
-        Set([AbsolutePath.normalize(path), AbsolutePath.resolve(path)].compactMap(\.self))
+        [AbsolutePath.normalize(path), AbsolutePath.resolve(path)]
     }
 
     private static func fileName(_ spelling: String) -> String {

@@ -112,20 +112,20 @@ public struct RelyingPartyID: Hashable, Sendable {
         return label.allSatisfy { digits.contains($0) }
     }
 
-    /// Returns true for 1 to 63 lower-case letters, digits, hyphens and underscores, without a hyphen at the start.
+    /// Returns true for 1 to 63 lower-case letters, digits, hyphens and underscores.
     ///
-    /// Underscores and a hyphen at the end are not in host names of RFC 1123, but browsers open and send them.
+    /// Underscores, and hyphens at the start or the end, are not in host names of RFC 1123, but browsers open and send
+    /// them.
     private static func isLabel(_ label: ArraySlice<UInt8>) -> Bool {
-        let hyphen = UInt8(ascii: "-")
-        guard (1...63).contains(label.count), label.first != hyphen else { return false }
-        return label.allSatisfy { character in
-            switch character {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), hyphen,
-                UInt8(ascii: "_"):
-                true
-            default: false
+        (1...63).contains(label.count)
+            && label.allSatisfy { character in
+                switch character {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                    UInt8(ascii: "-"), UInt8(ascii: "_"):
+                    true
+                default: false
+                }
             }
-        }
     }
 }
 

@@ -72,8 +72,7 @@ extension JSONText {
     ///
     /// *UTF-8 decode* removes a byte order mark, and replaces malformed sequences by U+FFFD.
     init?(decodingUTF8 bytes: [UInt8]) {
-        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-        let text = String(decoding: bytes.starts(with: mark) ? bytes[mark.count...] : bytes[...], as: UTF8.self)
+        let text = String(decoding: bytes.withoutByteOrderMark, as: UTF8.self)
         try? self.init(parsing: Array(text.utf8))
     }
 }

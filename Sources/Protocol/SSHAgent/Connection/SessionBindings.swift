@@ -38,6 +38,12 @@ struct SessionBindRequest: Sendable {
         binding = SessionBinding(hostKey: hostKey, sessionID: sessionID, isForwarded: try reader.boolean())
         try reader.finish()
     }
+
+    /// True for a signature by RSA with SHA-1, which old servers make.
+    var usesSHA1: Bool {
+        var reader = SSHReader(signature[...])
+        return (try? reader.string()).map { $0.elementsEqual("ssh-rsa".utf8) } ?? false
+    }
 }
 
 /// The bindings of one connection, in order: each forwarding hop, then the session that authenticates.
@@ -73,6 +79,7 @@ struct SessionBindings: Sendable {
 
     private func check(_ request: SessionBindRequest) throws(SessionBindingError) {
         let binding = request.binding
+        guard !request.usesSHA1 else { throw .sha1 }
         do throws(SSHFormatError) {
             guard try binding.hostKey.isValid(request.signature, for: binding.sessionID) else {
                 throw SSHFormatError.signature
@@ -134,6 +141,11 @@ public struct SessionBindingError: Error, Hashable, Sendable, CustomStringConver
     public static let hostKey = SessionBindingError(
         "hostKey",
         "the server's key cannot be verified; use Ed25519, ECDSA, or RSA of 1,024 to 8,192 bits (HostKeyAlgorithms)"
+    )
+    /// The server signs with RSA and SHA-1.
+    public static let sha1 = SessionBindingError(
+        "sha1",
+        "the server signs with SHA-1, which proves nothing; use another of its keys (HostKeyAlgorithms), or update it"
     )
     /// The host key did not sign the session identifier.
     public static let signature = SessionBindingError("signature")

@@ -63,7 +63,7 @@ package struct SSHReader {
     }
 
     /// Throws an error unless nothing is left.
-    func finish() throws(SSHFormatError) {
+    package func finish() throws(SSHFormatError) {
         guard isAtEnd else { throw .trailingBytes }
     }
 

@@ -13,7 +13,7 @@ public struct CreationExtensions: Equatable, Sendable {
     public var prf: PRFInput?
     /// True if support for `largeBlob` (§10.1.5) is required, false if it is preferred; `nil` if absent.
     public var largeBlobRequired: Bool?
-    /// Requested protection of the passkey (CTAP 2.2 §12.1); `nil` if absent or unknown.
+    /// Requested protection of the passkey (CTAP 2.2 §12.1); `nil` if absent.
     public var credentialProtection: CredentialProtection?
     /// True if the passkey must not be created without that protection.
     public var enforcesCredentialProtection = false
@@ -26,8 +26,13 @@ extension CreationExtensions {
     /// Reads the extensions of a registration; members that are valid in a sign-in only are rejected.
     init(_ json: JSONCursor) throws {
         credentialProperties = try json.memberIfPresent("credProps")?.boolean ?? false
-        let policy = try json.memberIfPresent("credentialProtectionPolicy")?.text
-        credentialProtection = policy.flatMap(CredentialProtection.init(policy:))
+        if let policy = try json.memberIfPresent("credentialProtectionPolicy") {
+            // As in browsers: a site that asks for an unknown protection must not get a passkey without one.
+            guard let protection = CredentialProtection(policy: try policy.text) else {
+                throw OptionsError.invalid(field: policy.path, because: "is none of the standard's policies")
+            }
+            credentialProtection = protection
+        }
         enforcesCredentialProtection = try json.memberIfPresent("enforceCredentialProtectionPolicy")?.boolean ?? false
         if let prf = try json.memberIfPresent("prf") {
             self.prf = PRFInput(salts: try prf.memberIfPresent("eval").map(PRFSalts.init))
@@ -52,30 +57,31 @@ public struct RequestExtensions: Equatable, Sendable {
     /// Input of `largeBlob` (§10.1.5); `nil` if absent.
     public var largeBlob: LargeBlobRequest?
 
-    /// Reads the extensions of a sign-in, and checks them against the list of allowed credentials.
-    init(_ json: JSONCursor?, allowed: [CredentialID]) throws {
-        prf = try json?.memberIfPresent("prf").map { try Self.prf($0, allowed) }
-        largeBlob = try json?.memberIfPresent("largeBlob").flatMap { try Self.largeBlob($0, allowed) }
+    /// Reads the extensions of a sign-in, and checks them against the IDs of `allowCredentials`, also impossible ones.
+    init(_ json: JSONCursor?, listed: [[UInt8]]) throws {
+        prf = try json?.memberIfPresent("prf").map { try Self.prf($0, listed) }
+        largeBlob = try json?.memberIfPresent("largeBlob").flatMap { try Self.largeBlob($0, listed) }
     }
 
-    private static func prf(_ json: JSONCursor, _ allowed: [CredentialID]) throws -> PRFInput {
+    private static func prf(_ json: JSONCursor, _ listed: [[UInt8]]) throws -> PRFInput {
         var input = PRFInput(salts: try json.memberIfPresent("eval").map(PRFSalts.init))
         guard let map = try json.memberIfPresent("evalByCredential") else { return input }
         let entries = try map.members.map { (key: $0.name, salts: try PRFSalts($0.json)) }
-        guard entries.isEmpty || !allowed.isEmpty else {
+        guard entries.isEmpty || !listed.isEmpty else {
             throw OptionsError.unsupported(field: map.path, because: "requires allowCredentials")
         }
         for (key, salts) in entries {
-            guard let bytes = Base64URL.decode(key), let id = CredentialID(bytes: bytes), allowed.contains(id) else {
+            guard !key.isEmpty, let bytes = Base64URL.decode(key), listed.contains(bytes) else {
                 let reason = "has a key that is not in allowCredentials"
                 throw OptionsError.invalid(field: map.path, because: reason, .syntaxError)
             }
-            input.saltsByCredential[id] = salts
+            // No phone has a credential with another ID.
+            if let id = CredentialID(bytes: bytes) { input.saltsByCredential[id] = salts }
         }
         return input
     }
 
-    private static func largeBlob(_ json: JSONCursor, _ allowed: [CredentialID]) throws -> LargeBlobRequest? {
+    private static func largeBlob(_ json: JSONCursor, _ listed: [[UInt8]]) throws -> LargeBlobRequest? {
         if let support = try json.memberIfPresent("support") {
             throw OptionsError.unsupported(field: support.path, because: "is valid in a registration only")
         }
@@ -86,7 +92,7 @@ public struct RequestExtensions: Equatable, Sendable {
         guard read == nil else {
             throw OptionsError.unsupported(field: json.path, because: "cannot be read and written at once")
         }
-        guard allowed.count == 1 else {
+        guard listed.count == 1 else {
             let reason = "requires exactly one entry in allowCredentials"
             throw OptionsError.unsupported(field: write.path, because: reason)
         }

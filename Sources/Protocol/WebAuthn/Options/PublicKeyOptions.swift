@@ -22,9 +22,10 @@ public enum PublicKeyOptions: Equatable, Sendable {
         guard json.count <= Self.maximumBytes else { throw .tooLarge }
         do {
             let document = JSONCursor(try JSONText(parsing: json, mayBeMarked: true), named: "the request")
-            let isBare = document.value.member("publicKey") == nil && document.value.member("challenge") != nil
+            let outer = try document.memberIfPresent("publicKey")
+            let isBare = try outer == nil && document.memberIfPresent("challenge") != nil
             let json = isBare ? document : try document.member("publicKey")
-            let isCreation = ["rp", "user", "pubKeyCredParams"].contains { json.value.member($0) != nil }
+            let isCreation = try ["rp", "user", "pubKeyCredParams"].contains { try json.memberIfPresent($0) != nil }
             self = isCreation ? .creation(try CreationOptions(json)) : .request(try RequestOptions(json))
         } catch let error as OptionsError {
             throw error

@@ -34,7 +34,8 @@ extension RequestOptions {
             let reason = "has no entry of type public-key with an ID of 1 to 1023 bytes"
             throw OptionsError.invalid(field: list.path, because: reason, .notAllowedError)
         }
-        let allowed = allowCredentials.map(\.id)
-        extensions = try RequestExtensions(json.memberIfPresent("extensions"), allowed: allowed)
+        // Extensions count the entries that are ignored, too.
+        let listed = try list?.elements.map { try $0.member("id").bytes } ?? []
+        extensions = try RequestExtensions(json.memberIfPresent("extensions"), listed: listed)
     }
 }

@@ -32,7 +32,7 @@ public struct PushKeys: Sendable, SecretMaterial {
     public init(parsing bytes: [UInt8]) throws(ParseError) {
         var vapid: VAPIDKey?
         var keys: [(number: UInt8, key: SymmetricKey)] = []
-        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let lines = bytes.withoutByteOrderMark.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated() {
             let words = line.split { [0x20, 0x09, 0x0D].contains($0) }.map { String(decoding: $0, as: UTF8.self) }
             guard let name = words.first, !name.hasPrefix("#") else { continue }

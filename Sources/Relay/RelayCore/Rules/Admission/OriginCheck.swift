@@ -25,6 +25,9 @@ public enum OriginCheck: Hashable, Sendable {
         self = origins.count == 1 && Self.matches(origin.span, host.span) ? .sameHost : .otherHost
     }
 
+    /// Returns true for `HOST`, `HOST:PORT` or `[IPv6]:PORT`.
+    static func isHost(_ text: ArraySlice<UInt8>) -> Bool { host(in: text.span, from: 0) != nil }
+
     /// Returns true if an origin names the same host as a `Host` field.
     private static func matches(_ origin: Span<UInt8>, _ host: Span<UInt8>) -> Bool {
         guard let authority = authority(of: origin), let originHost = self.host(in: origin, from: authority),

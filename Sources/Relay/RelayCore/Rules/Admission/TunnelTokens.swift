@@ -33,7 +33,7 @@ public struct TunnelTokens: Sendable, Equatable, SecretMaterial {
         guard file.count <= Self.maximumFileLength else { throw ParseError(reason: .fileTooLong, line: nil) }
         var knownNames: Set<String> = []
         var knownDigests: Set<SIMD4<UInt64>> = []
-        let lines = file.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let lines = file.withoutByteOrderMark.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         for (number, line) in zip(1..., lines) {
             guard let (name, digest) = try Self.entry(line, number: number) else { continue }
             guard knownNames.insert(name).inserted else { throw ParseError(reason: .repeatedName, line: number) }

@@ -26,8 +26,8 @@ public struct UpgradeRefusal: Error, Hashable, Sendable, CustomStringConvertible
     public static let controlCharacter = Self("controlCharacter", 400, "control character in the request head")
     /// The version is not HTTP/1.1.
     public static let unsupportedHTTPVersion = Self("unsupportedHTTPVersion", 400, "HTTP/1.1 is required")
-    /// `Host` is missing.
-    public static let missingHost = Self("missingHost", 400, "Host is required")
+    /// `Host`, or the host in the target, is missing or is not a host with an optional port.
+    public static let missingHost = Self("missingHost", 400, "Host must be HOST or HOST:PORT")
     /// A field that may occur only once is repeated.
     public static let duplicateField = Self("duplicateField", 400, "repeated header field")
     /// The request has a body.

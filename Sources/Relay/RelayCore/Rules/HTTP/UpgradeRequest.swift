@@ -28,8 +28,9 @@ public struct UpgradeRequest: Hashable, Sendable {
     /// tunnel, is checked last.
     public init(parsing head: [UInt8]) throws(UpgradeRefusal) {
         let head = try RequestHead(parsing: head)
-        guard let field = try head.value(of: .host), !field.isEmpty else { throw .missingHost }
+        guard let field = try head.value(of: .host), OriginCheck.isHost(field) else { throw .missingHost }
         let host = head.authority ?? field
+        guard head.authority == nil || OriginCheck.isHost(host) else { throw .missingHost }
         let path = Self.path(of: head)
         if case .failure(let refusal) = path, refusal.status == 404 { throw refusal }
         guard head.method.equals("GET") else { throw .methodNotAllowed }
