@@ -52,7 +52,7 @@ struct TunnelTokensTests {
         arguments: [
             ("anna", .malformedLine, 1), ("anna \(abc) x", .malformedLine, 1), ("\n\n\(abc)", .malformedLine, 3),
             ("anna \(abc) # hers", .malformedLine, 1), ("# x\nan/na \(abc)", .malformedName, 2),
-            ("\u{E4}nna \(abc)", .malformedName, 1), ("\u{FEFF}anna \(abc)", .malformedName, 1),
+            ("\u{E4}nna \(abc)", .malformedName, 1), ("\u{FEFF}\u{FEFF}anna \(abc)", .malformedName, 1),
             ("\(String(repeating: "a", count: 33)) \(abc)", .malformedName, 1),
             ("anna\u{0} \(abc)", .malformedName, 1), ("\"anna\" \(abc)", .malformedName, 1),
             ("anna \(abc.dropLast())", .malformedHash, 1), ("anna \(abc)0", .malformedHash, 1),
