@@ -41,6 +41,8 @@ package enum FingerprintFailure: UInt8, ExplainedFailure, CaseIterable {
     case busy = 21
     /// The last session of the user ended.
     case loggedOut = 22
+    /// The agent holds the keys of as many other vaults as it can.
+    case full = 23
 
     // The agent.
     /// No agent answers at the socket.
@@ -71,6 +73,7 @@ package enum FingerprintFailure: UInt8, ExplainedFailure, CaseIterable {
         case .fingersChanged: "enrolled-fingers-changed"
         case .busy: "fingerprint-busy"
         case .loggedOut: "pin-needed-after-logout"
+        case .full: "agent-full"
         case .agentMissing: "agent-not-running"
         case .memoryNotLocked: "memory-not-locked"
         case .malformed: "agent-protocol"
@@ -100,6 +103,8 @@ package enum FingerprintFailure: UInt8, ExplainedFailure, CaseIterable {
             "the enrolled fingers have changed; if you changed them, run hybrid-auth vault finger enable"
         case .busy: "another request waits for a finger; finish it first"
         case .loggedOut: "the PIN is needed again after a logout; type the PIN"
+        case .full:
+            "the vault agent holds the keys of \(KeyCustody.maximumKeys) other vaults; type the PIN, or restart the agent"
         case .agentMissing:
             "the vault agent is not running; run systemctl --user enable --now hybrid-auth-agent.socket"
         case .memoryNotLocked: "the vault agent is not permitted to lock memory; raise its limit (LimitMEMLOCK=)"
@@ -113,7 +118,7 @@ package enum FingerprintFailure: UInt8, ExplainedFailure, CaseIterable {
         switch self {
         case .serviceMissing, .noDevice, .disconnected, .sensorError, .busUnverified, .agentMissing, .memoryNotLocked:
             .unavailable
-        case .inUse, .timedOut, .busy, .cancelled: .temporary
+        case .inUse, .timedOut, .busy, .full, .cancelled: .temporary
         case .noEnrolledPrints, .permissionDenied, .noKey, .expired, .suspended, .tooManyMisses, .fingersChanged,
             .loggedOut:
             .notPermitted

@@ -55,8 +55,6 @@ struct KeyCustody: Sendable {
         let isTest: Bool
         let fingers: [String]
         let since: BootTime
-        /// True if a match has released the key.
-        var isUsed = false
     }
 
     private let survivesSuspend: Bool
@@ -87,8 +85,10 @@ struct KeyCustody: Sendable {
     ///   - recorded: The fingers that were enrolled at the time of `vault finger enable`.
     ///   - enrolled: The fingers that are enrolled now.
     ///   - now: The present time.
-    /// - Throws: ``FingerprintFailure/fingersChanged``, or ``FingerprintFailure/busy`` if eight other vaults use
-    ///   their keys.
+    /// No key displaces that of another vault, because any program of the user can pass keys for vaults that do not exist.
+    ///
+    /// - Throws: ``FingerprintFailure/fingersChanged``, or ``FingerprintFailure/full`` if the keys of eight other vaults
+    ///   are held.
     mutating func hold(
         _ vault: VaultID,
         _ key: LockedMemory,
@@ -101,16 +101,10 @@ struct KeyCustody: Sendable {
             discard(vault, because: .fingersChanged)
             throw .fingersChanged
         }
-        if entries[vault] == nil, entries.count >= Self.maximumKeys { try discardUnused() }
+        expire(at: now)
+        guard entries[vault] != nil || entries.count < Self.maximumKeys else { throw .full }
         entries[vault] = Entry(key: key, isTest: isTest, fingers: enrolled, since: now)
         reasons[vault] = nil
-    }
-
-    /// Makes room by discarding the oldest key that was never released, so that no other vault loses its key.
-    private mutating func discardUnused() throws(FingerprintFailure) {
-        let unused = entries.filter { !$0.value.isUsed && $0.key != pending?.vault }
-        guard let oldest = unused.min(by: { $0.value.since.total < $1.value.since.total }) else { throw .busy }
-        discard(oldest.key, because: .noKey)
     }
 
     /// Checks that a key is held and no request waits for a finger, before the sensor is opened.
@@ -161,7 +155,6 @@ struct KeyCustody: Sendable {
         self.pending = nil
         let entry = try entry(of: pending.vault, at: now)
         misses = 0
-        entries[pending.vault]?.isUsed = true
         return entry.key
     }
 
