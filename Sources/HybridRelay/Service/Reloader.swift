@@ -29,7 +29,8 @@ struct Reloader {
     private let logger: Logger
     private let expiry = Gauge(label: "hybrid_relay_certificate_expiry_timestamp_seconds")
     private let suspect = Gauge(label: "hybrid_relay_certificate_suspect")
-    private let chain = Locked<CertificateChain?>(nil)
+    /// The last chain that was not incomplete, with which each new one is compared.
+    private let completeChain = Locked<CertificateChain?>(nil)
     /// The reason for the last failure of each part.
     private let failures = Locked<[ReloadedPart: String]>([:])
     /// Initial values of the settings that are read only at the start.
@@ -58,11 +59,12 @@ struct Reloader {
     private func recordCertificate() {
         guard let new = files.certificateChain else { return }
         if let seconds = new.expiry { expiry.record(seconds) }
-        let old = chain.withLock { chain in
-            defer { chain = new }
-            return chain
+        let problem = completeChain.withLock { chain in
+            let problem = new.problem(replacing: chain, now: Int(clamping: WallClock.realtime.now()))
+            // Otherwise the next reload of the same file would find nothing wrong.
+            if !new.isIncomplete(replacing: chain) { chain = new }
+            return problem
         }
-        let problem = new.problem(replacing: old, now: Int(clamping: WallClock.realtime.now()))
         suspect.record(problem == nil ? 0 : 1)
         if let problem { logger.warning("clients may refuse the certificate: \(problem)") }
     }

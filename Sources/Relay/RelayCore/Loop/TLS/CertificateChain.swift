@@ -53,7 +53,12 @@ public struct CertificateChain: Hashable, Sendable {
         if let expiry, expiry <= now { return "a certificate has expired" }
         if let start, start > now { return "a certificate is not valid yet" }
         if !isLinked { return "a certificate's issuer is not the next one in the file" }
-        if count == 1, !endsWithRoot, let old, old.count > 1 { return "the issuers' certificates are missing" }
-        return nil
+        return isIncomplete(replacing: old) ? "the issuers' certificates are missing" : nil
+    }
+
+    /// Returns true if the issuers' certificates are missing, which the chain that this one replaces had.
+    public func isIncomplete(replacing old: CertificateChain?) -> Bool {
+        guard let old else { return false }
+        return count == 1 && !endsWithRoot && old.count > 1
     }
 }
