@@ -77,6 +77,27 @@ struct AdminTests {
         await admin.shutdown()
     }
 
+    @Test("answers targets in absolute form, whose host replaces Host")
+    func absoluteForm() async throws {
+        let admin = AdminServer(
+            address: try SocketAddress(ipAddress: "127.0.0.1", port: 0),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            health: { .ready },
+            metrics: { "" }
+        )
+        let address = try await admin.start()
+        for (target, status) in [
+            ("http://localhost/metrics", 200), ("HTTPS://127.0.0.1:9100/readyz?x=1", 200),
+            ("http://evil.example/metrics", 421), ("http:///metrics", 421), ("http://localhost", 404),
+            ("http://localhost?/metrics", 404), ("ftp://localhost/metrics", 404),
+        ] {
+            #expect(try await ask(address, "GET \(target)").head.hasPrefix("HTTP/1.1 \(status) "), "\(target)")
+        }
+        let other = try await ask(address, "GET http://localhost/metrics", host: "evil.example")
+        #expect(other.head.hasPrefix("HTTP/1.1 200 "))
+        await admin.shutdown()
+    }
+
     @Test("answers several requests on one connection")
     func keepAlive() async throws {
         let admin = AdminServer(

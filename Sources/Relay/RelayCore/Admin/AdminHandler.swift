@@ -79,8 +79,12 @@ struct AdminResponder: Sendable {
     let metrics: @Sendable () -> String
 
     /// Returns the response to a request; a query in the target is ignored.
+    ///
+    /// The host of a target in absolute form replaces `Host` (RFC 9112 §3.2.2).
     func response(to method: HTTPMethod, _ target: String, host: [String]) -> Response {
-        guard host.allSatisfy(isOwn) else {
+        let absolute = Self.absoluteTarget(target)
+        let target = absolute.map { String($0.rest) } ?? target
+        guard (absolute.map { [String($0.host)] } ?? host).allSatisfy(isOwn) else {
             return Response(
                 status: .misdirectedRequest,
                 body: "this host name is not configured; use an address, or see --admin-host\n"
@@ -97,6 +101,15 @@ struct AdminResponder: Sendable {
             return Response(status: .ok, type: "text/plain; version=0.0.4; charset=utf-8", body: metrics())
         }
         return state(path)
+    }
+
+    /// Returns the host and the rest of a target in absolute form, such as `http://host/path`; `nil` for other forms.
+    private static func absoluteTarget(_ target: String) -> (host: Substring, rest: Substring)? {
+        let schemes = ["http://", "https://"]
+        guard let scheme = schemes.first(where: { target.prefix($0.count).lowercased() == $0 }) else { return nil }
+        let authority = target.dropFirst(scheme.count)
+        let end = authority.firstIndex { $0 == "/" || $0 == "?" } ?? authority.endIndex
+        return (authority[..<end], authority[end...])
     }
 
     /// Returns true for an address, `localhost` or a configured name, with or without a port.
