@@ -71,6 +71,25 @@ struct ListenerTests {
         #expect(waited < .seconds(100 * 5), "\(random)")
     }
 
+    @Test("Only time renews the number of wake-ups that a relay may deliver")
+    func budget() {
+        let start = ContinuousClock.now
+        var budget = WakeUpBudget()
+        #expect(budget.isFull(at: start))
+        for second in 1...9 { budget.spend(at: start + .seconds(second)) }
+        #expect(!budget.isSpent(at: start + .seconds(9)) && !budget.isFull(at: start + .seconds(608)))
+        #expect(budget.isFull(at: start + .seconds(609)))
+        budget.spend(at: start + .seconds(600))
+        #expect(budget.rest(at: start + .seconds(700)) == .seconds(500))
+        #expect(!budget.isSpent(at: start + .seconds(1200)))
+        // The first one no longer counts.
+        budget = WakeUpBudget()
+        for second in [0, 1, 2, 3, 4, 5, 6, 7, 8, 600] { budget.spend(at: start + .seconds(second)) }
+        #expect(!budget.isSpent(at: start + .seconds(600)))
+        for _ in 0..<WakeUpBudget.maximumReceived { budget.receive(at: start + .seconds(600)) }
+        #expect(budget.rest(at: start + .seconds(601)) == .seconds(599))
+    }
+
     @Test("A resume is noticed, and the beginning of a suspend is not")
     func resume() async throws {
         try await PrivateBus.run { bus in

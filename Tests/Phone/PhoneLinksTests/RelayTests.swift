@@ -51,6 +51,17 @@ struct RelayTests {
         wakeUpBurst: Int? = nil,
         _ body: (TestPhone, RelayEndpoint, Locked<[String]>) async throws -> Void
     ) async throws {
+        try await listening(answer, wakeUpBurst: wakeUpBurst) { phone, endpoint, lines, _ in
+            try await body(phone, endpoint, lines)
+        }
+    }
+
+    /// Runs `body` while a phone listens, which can also resume.
+    private static func listening(
+        _ answer: WakeUpAnswer?,
+        wakeUpBurst: Int? = nil,
+        _ body: (TestPhone, RelayEndpoint, Locked<[String]>, LinkListeners) async throws -> Void
+    ) async throws {
         try await TestFolder.with { folder in
             try await relay(in: folder, wakeUpBurst: wakeUpBurst) { endpoint in
                 let phone = try TestPhone(in: folder, answer: answer)
@@ -75,7 +86,7 @@ struct RelayTests {
                 try await Waiting.until("a connection", evidence: "\(lines.withLock { $0 })") {
                     lines.withLock { $0.contains("listening laptop") }
                 }
-                try await body(phone, endpoint, lines)
+                try await body(phone, endpoint, lines, listener)
                 running.cancel()
                 _ = try? await running.value
             }
@@ -86,7 +97,8 @@ struct RelayTests {
     private static func contact(
         _ phone: TestPhone,
         _ claims: ContactClaims? = Sample.claims(),
-        at endpoint: RelayEndpoint
+        at endpoint: RelayEndpoint,
+        opened: @Sendable () -> Void = {}
     ) async -> TunnelError? {
         do {
             try await WebSocketTunnel.withContact(
@@ -94,6 +106,7 @@ struct RelayTests {
                 payload: Sample.payload(phone.link, claims),
                 at: endpoint
             ) { tunnel, _ in
+                opened()
                 try await tunnel.waitForPhone()
                 _ = try await tunnel.receive { $0.bytes }
             }
@@ -142,6 +155,27 @@ struct RelayTests {
             for client in clients { client.cancel() }
             for client in clients { _ = await client.value }
             #expect(phone.asked == 1)
+        }
+    }
+
+    @Test("A new connection does not renew the number of wake-ups without a proof")
+    func floodOfManyConnections() async throws {
+        try await Self.listening(.declined, wakeUpBurst: 1000) { phone, endpoint, lines, listener in
+            func isOver() -> Bool { lines.withLock { $0.contains("disconnected wake-up-flood") } }
+            for _ in 0..<200 where !isOver() {
+                let opened = Locked<Bool?>(nil)
+                let client = Task {
+                    _ = await Self.contact(phone, nil, at: endpoint) { opened.withLock { $0 = true } }
+                    opened.withLock { $0 = $0 ?? false }
+                }
+                try await Waiting.until("the relay's answer") { opened.withLock { $0 } != nil }
+                client.cancel()
+                await client.value
+                // A relay that ends the connection has the same effect, but the next one would be seconds later.
+                if opened.withLock({ $0 }) == true { listener.resumed() }
+            }
+            #expect(isOver())
+            #expect(phone.asked == 0)
         }
     }
 

@@ -163,8 +163,6 @@ package struct LinkListeners: Sendable {
     private static let connectionLifetime = Duration.seconds(470)
     /// Number of connections in a row that something else than the relay has ended, after which that is reported.
     private static let maximumCuts = 3
-    /// Maximum number of wake-ups of a connection: more than six a minute while it lasts, or many repetitions of one.
-    private static let maximumWakeUps = 100
     /// Number of attempts after a resume with the shorter delays.
     private static let attemptsAfterResume = 3
     /// The interval at which revocations are repeated if nothing indicates a restart of the relay.
@@ -177,15 +175,18 @@ package struct LinkListeners: Sendable {
     ) async {
         var generator = SystemRandomNumberGenerator()
         var (delay, mayHaveRestarted, attemptsAfterResume, cuts) = (ReconnectDelay(), false, 0, 0)
+        // Of all connections, because a relay could end each one before its budget is spent.
+        let budget = AwaitableState(WakeUpBudget())
         // The cause that was reported last; empty while the device is reachable.
         let reported = Locked<String?>(nil)
         while !Task.isCancelled {
+            await renewal(of: budget, using: &generator)
             let generation = resumes.read { $0 }
             let opened = Locked<ContinuousClock.Instant?>(nil)
             let ending: any Error
             do {
                 let isReturn = mayHaveRestarted
-                try await connection(of: record, sink, since: generation) {
+                try await connection(of: record, sink, budget, since: generation) {
                     opened.withLock { $0 = .now }
                     let isNew = reported.withLock { last in
                         defer { last = "" }
@@ -209,8 +210,6 @@ package struct LinkListeners: Sendable {
             }
             if let flood = ending as? WakeUpFlood {
                 complain(flood, record, reported)
-                let rest = WakeUpBudget.pause + .seconds(Int.random(in: 0...60, using: &generator))
-                await pause(rest) { await resumes.wait { $0 != generation } }
                 continue
             }
             var cause = ReconnectDelay.Cause(ending, after: duration)
@@ -228,6 +227,20 @@ package struct LinkListeners: Sendable {
                 cause = .requested
             }
             await pause(delay.next(cause, using: &generator)) { await resumes.wait { $0 != generation } }
+        }
+    }
+
+    /// Waits until wake-ups are heard again, and up to a minute longer if they are not heard now.
+    ///
+    /// A resume does not renew a budget, but the time of the suspend counts.
+    private func renewal(
+        of budget: AwaitableState<WakeUpBudget>,
+        using generator: inout SystemRandomNumberGenerator
+    ) async {
+        while !Task.isCancelled, let rest = budget.read({ $0.rest(at: .now) }) {
+            let generation = resumes.read { $0 }
+            let duration = rest + .seconds(Int.random(in: 0...60, using: &generator))
+            await pause(duration) { await resumes.wait { $0 != generation } }
         }
     }
 
@@ -255,11 +268,11 @@ package struct LinkListeners: Sendable {
     private func connection(
         of record: StoredPhoneLink,
         _ sink: AsyncStream<ReceivedWakeUp>.Continuation,
+        _ budget: AwaitableState<WakeUpBudget>,
         since generation: Int,
         opened: @escaping @Sendable () -> Void
     ) async throws {
         let destination = try destination(record.domain).owned(by: record.id)
-        let budget = AwaitableState(WakeUpBudget())
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 try await ContactListener.withListener(
@@ -268,13 +281,13 @@ package struct LinkListeners: Sendable {
                     bearerToken: destination.bearerToken
                 ) { listener in
                     opened()
-                    for _ in 0..<Self.maximumWakeUps {
+                    while true {
                         let wake = try await listener.next()
+                        budget.change { $0.receive(at: .now) }
                         let received = ReceivedWakeUp(wake: wake, id: record.id, listener: listener, budget: budget)
                         // Only a flood fills the queue.
                         if case .dropped = sink.yield(received) { budget.change { $0.spend(at: .now) } }
                     }
-                    throw WakeUpFlood()
                 }
             }
             group.addTask {
