@@ -329,7 +329,10 @@ let testTargets: [Target] = [
         ]
     ),
     tests("HybridRelayTests", ["TestSupport"]),
-    tests("HybridAuthTests", ["HybridQRCode", "HybridQRScanning", "HybridVirtualBlueZ", "TestSupport"]),
+    tests(
+        "HybridAuthTests",
+        ["HybridAuth", "HybridPhoneLinks", "HybridQRCode", "HybridQRScanning", "HybridVirtualBlueZ", "TestSupport"]
+    ),
     tests("HybridUHIDTests", ["HybridUHID", "TestSupport"]),
     tests(
         "CeremonyTests",

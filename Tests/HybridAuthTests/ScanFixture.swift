@@ -39,7 +39,6 @@ struct ScanFixture {
         [
             "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin",
             "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(folder)/no-bus", "HOME": folder, "XDG_RUNTIME_DIR": folder + "/run",
-            "TEST_LOG": folder + "/pinentry.log",
         ].merging(additions) { $1 }
     }
 
@@ -99,7 +98,7 @@ struct ScanFixture {
             #!/bin/sh
             echo "OK ready"
             while read -r line; do
-              echo "$line" >> "$TEST_LOG"
+              echo "$line" >> "\(folder)/pinentry.log"
               case "$line" in
                 CONFIRM*) \(answer.map { "echo \"\($0)\"" } ?? "exec sleep 300") ;;
                 BYE*) echo OK; exit 0 ;;

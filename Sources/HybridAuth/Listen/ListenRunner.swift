@@ -5,6 +5,7 @@ internal import HybridBLEAdvert
 internal import HybridCTAP
 internal import HybridCaBLE
 internal import HybridCommandSupport
+internal import HybridDBus
 internal import HybridDataChannel
 internal import HybridDesktopPortal
 internal import HybridNetwork
@@ -65,7 +66,7 @@ struct ListenRunner: Sendable {
             )
         }
         pushDistributor = try settings.value(AuthSettings.pushDistributor)
-        prompt = WakeUpPrompt(pinentry: pinentry, environment: ProcessEnvironment.variables)
+        prompt = WakeUpPrompt(pinentry: pinentry, environment: ProcessEnvironment.variables) { SessionLock.isLocked() }
     }
 
     /// Listens until the task is canceled.

@@ -6,15 +6,20 @@ internal import HybridPhoneLinks
 internal import HybridPinentry
 internal import HybridPrimitives
 internal import HybridSession
+internal import HybridThreads
 
 /// The question about a wake-up: a notification with two actions, or pinentry if no server shows notifications.
 ///
-/// The text contains only the user's own name for the computer.
+/// The text contains only the user's own name for the computer. While the session is locked, no window opens, and a tap
+/// on the lock screen counts only once the session is unlocked: whoever holds a locked phone must not begin a ceremony,
+/// which a finger could complete.
 struct WakeUpPrompt: Sendable {
     /// The pinentry program; `nil` for the default.
     let pinentry: String?
     /// The environment, which names the session bus.
     let environment: [String: String]
+    /// Returns true while the session is locked; it may block.
+    let isLocked: @Sendable () -> Bool
 
     /// Returns the words for the type of a request, after "to".
     static func verb(_ hint: RequestHint) -> String { hint == .makeCredential ? "create a passkey" : "sign in" }
@@ -26,6 +31,7 @@ struct WakeUpPrompt: Sendable {
 
     /// Asks the user about a wake-up.
     @Sendable func ask(_ question: WakeUpQuestion) async -> WakeUpAnswer {
+        let end = ContinuousClock.now + question.limit
         let text =
             "The linked computer\n\(SafeText(quoting: question.label))\nasks to \(Self.verb(question.hint))\(Self.cause(question.requester))."
         let agree = question.hint == .makeCredential ? "Create a passkey" : "Sign in"
@@ -39,7 +45,7 @@ struct WakeUpPrompt: Sendable {
             )
             do throws(DesktopNotification.Failure) {
                 switch try await notification.ask(on: address, within: question.limit) {
-                case .agreed: return .approved
+                case .agreed: return await isUnlocked(before: end) ? .approved : .unanswered
                 case .declined: return .declined
                 case .dismissed, .expired: return .unanswered
                 }
@@ -47,13 +53,31 @@ struct WakeUpPrompt: Sendable {
                 guard case .unavailable = error else { return .unanswered }
             }
         }
-        return await askWithPinentry(text, agree, within: question.limit)
+        guard await isUnlocked(before: end) else { return .unanswered }
+        return await askWithPinentry(text, agree, before: end)
     }
 
-    private func askWithPinentry(_ text: String, _ agree: String, within limit: Duration) async -> WakeUpAnswer {
+    /// Waits until the session is unlocked; returns false if that takes too long or the task is canceled.
+    private func isUnlocked(before end: ContinuousClock.Instant) async -> Bool {
+        var isReported = false
+        while await DedicatedThread.run(isLocked) {
+            if !isReported { report("the session is locked; unlock it to answer the request") }
+            isReported = true
+            guard ContinuousClock.now + Self.interval < end, (try? await Task.sleep(for: Self.interval)) != nil else {
+                return false
+            }
+        }
+        return !Task.isCancelled
+    }
+
+    private func askWithPinentry(
+        _ text: String,
+        _ agree: String,
+        before end: ContinuousClock.Instant
+    ) async -> WakeUpAnswer {
         do throws(PinentryError) {
             var pinentry = try Pinentry.forSignIn(pinentry)
-            pinentry.timeout = limit
+            pinentry.timeout = end - .now
             switch try await pinentry.confirm(description: text, ok: agree, cancel: "Not now") {
             case .yes: return .approved
             case .no, .cancelled: return .declined
@@ -68,7 +92,12 @@ struct WakeUpPrompt: Sendable {
         }
     }
 
+    /// The time between two readings of the session's lock.
+    private static let interval = Duration.seconds(1)
+
     /// Shows a message; failures are ignored, because the journal has it, too.
+    ///
+    /// While the session is locked, only a notification shows it.
     func show(_ summary: String, _ text: String) async {
         if let address = SessionBus.address(environment) {
             let notification = DesktopNotification(
@@ -80,6 +109,7 @@ struct WakeUpPrompt: Sendable {
             )
             if (try? await notification.show(on: address)) != nil { return }
         }
+        guard await !DedicatedThread.run(isLocked) else { return }
         try? await Pinentry.forSignIn(pinentry).message(description: "\(summary)\n\n\(text)")
     }
 }

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HybridCaBLE
+import HybridDBus
+import HybridSession
+import HybridThreads
+import HybridVirtualBlueZ
+import TestSupport
+import Testing
+
+@testable import HybridAuth
+@testable import HybridPhoneLinks
+
+@Suite("The question about a wake-up", .timeLimit(.minutes(5)))
+struct WakeUpPromptTests {
+    /// A session that is locked or not, and how often that was read.
+    private struct Session: Sendable {
+        let state: Locked<(isLocked: Bool, readings: Int)>
+
+        init(isLocked: Bool) { state = Locked((isLocked, 0)) }
+
+        func read() -> Bool {
+            state.withLock {
+                $0.readings += 1
+                return $0.isLocked
+            }
+        }
+
+        func untilRead() async throws { try await Waiting.until("the lock") { state.withLock { $0.readings } > 1 } }
+
+        func unlock() { state.withLock { $0.isLocked = false } }
+    }
+
+    private static func question(
+        _ requester: Requester = .program,
+        within limit: Duration = .seconds(60)
+    ) -> WakeUpQuestion {
+        WakeUpQuestion(label: "laptop", hint: .getAssertion, requester: requester, limit: limit)
+    }
+
+    /// Runs `body` with a notification server whose user chooses the first action, and the texts that it has shown.
+    private static func notifying(_ body: ([String: String], Locked<[String]>) async throws -> Void) async throws {
+        try await PrivateBus.run { bus in
+            let name = "org.freedesktop.Notifications"
+            let texts = Locked<[String]>([])
+            let own = Locked<BusConnection?>(nil)
+            let server = try await BusConnection.connect(to: bus.busAddress) { call in
+                if call.member == "GetCapabilities" { return .values([.strings(["actions"])]) }
+                guard call.member == "Notify", call.body.count == 8 else { return .unknownMethod }
+                texts.withLock { $0.append(call.body[4].text ?? "") }
+                if case .array(_, let actions) = call.body[5], let first = actions.first {
+                    let connection = own.withLock { $0 }
+                    connection?.emit("/org/freedesktop/Notifications", name, "ActionInvoked", [.uint32(7), first])
+                }
+                return .values([.uint32(7)])
+            }
+            own.withLock { $0 = server }
+            let isOwner = try await server.requestName(name)
+            #expect(isOwner)
+            try await body(["DBUS_SESSION_BUS_ADDRESS": bus.address], texts)
+            own.withLock { $0 = nil }
+            await server.close()
+        }
+    }
+
+    @Test("No window opens while the session is locked, and the question follows the unlock")
+    func window() async throws {
+        try await ScanFixture.with { fixture in
+            let session = Session(isLocked: true)
+            let program = try await fixture.pinentry(confirming: "OK")
+            let prompt = WakeUpPrompt(pinentry: program, environment: [:], isLocked: session.read)
+            let late = await prompt.ask(Self.question(within: .milliseconds(500)))
+            #expect(late == .unanswered)
+            await prompt.show("summary", "text")
+            let asking = Task { await prompt.ask(Self.question()) }
+            try await session.untilRead()
+            #expect(!fixture.exists("pinentry.log"))
+            session.unlock()
+            #expect(await asking.value == .approved)
+            let text = fixture.text("pinentry.log")
+            #expect(text.contains("CONFIRM") && !text.contains("summary"))
+        }
+    }
+
+    @Test("A tap on the lock screen counts once the session is unlocked")
+    func tap() async throws {
+        try await Self.notifying { environment, texts in
+            let session = Session(isLocked: true)
+            let prompt = WakeUpPrompt(pinentry: "/nonexistent", environment: environment, isLocked: session.read)
+            #expect(await prompt.ask(Self.question(within: .milliseconds(900))) == .unanswered)
+            let asking = Task { await prompt.ask(Self.question()) }
+            try await session.untilRead()
+            session.unlock()
+            #expect(await asking.value == .approved)
+            #expect(texts.withLock { $0.count } == 2)
+        }
+    }
+
+    @Test("The notification names a request of a guest")
+    func guests() async throws {
+        try await Self.notifying { environment, texts in
+            let prompt = WakeUpPrompt(pinentry: "/nonexistent", environment: environment) { false }
+            for requester in [Requester.program, .guest] {
+                #expect(await prompt.ask(Self.question(requester)) == .approved)
+            }
+            let shown = texts.withLock { $0 }
+            let guest = "for a website, a sandboxed program or another host."
+            #expect(shown.first?.contains("laptop") == true && shown.first?.contains("website") == false)
+            #expect(shown.last?.hasSuffix(guest) == true)
+        }
+    }
+}
