@@ -73,13 +73,15 @@ final class TestService: Sendable {
     let hasEnded = Locked(false)
     private let seatChange: Waker
 
-    /// Starts a service; `opening` is the error number of opening the device, 0 for none.
+    /// Starts a service on a thread with the given scheduling policy; `opening` is the error number of opening the
+    /// device, 0 for none.
     init(
         _ folder: TestFolder,
         listed: String = "",
         hasMonitor: Bool = true,
         opening: CInt = 0,
-        idleLimit: CInt = 600_000
+        idleLimit: CInt = 600_000,
+        scheduling: CInt = SCHED_OTHER
     ) throws {
         path = folder.path + "/socket"
         let listener = socket(AF_UNIX, CInt(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -115,6 +117,8 @@ final class TestService: Sendable {
         )
         try #require(
             DedicatedThread.start {
+                var none = sched_param()
+                sched_setscheduler(0, scheduling, &none)
                 server.serve(idleLimit: idleLimit)
                 hasEnded.withLock { $0 = true }
             }

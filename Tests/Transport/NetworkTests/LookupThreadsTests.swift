@@ -60,6 +60,19 @@ struct LookupThreadsTests {
         for result in started.prefix(18) { try await result.get() }
     }
 
+    @Test("A lookup whose caller leaves before its turn is not started, also if there is room for others")
+    func left() async throws {
+        let (threads, silent, isWanted) = (LookupThreads(threads: 1, waiting: 100), Silent(), Locked(true))
+        let first = start(silent, on: threads)
+        try await silent.waitForBegun(1)
+        let second = start(silent, on: threads) { isWanted.withLock { $0 } }
+        isWanted.withLock { $0 = false }
+        silent.isOver.withLock { $0 = true }
+        try await first.get()
+        await #expect(throws: CancellationError.self) { try await second.get() }
+        #expect(silent.begun.withLock { $0 } == 1)
+    }
+
     @Test("A full queue refuses at once; lookups whose callers have left make room and are not started")
     func full() async throws {
         let (threads, silent, isWanted) = (LookupThreads(threads: 1, waiting: 2), Silent(), Locked(true))
