@@ -20,6 +20,8 @@ enum PromptEvent {
     case linkedPhone(String)
     /// A linked phone was not used, for this reason; the code follows.
     case contactFailed(String)
+    /// A phone offers a link; the text says under which condition to accept it.
+    case linkOffer(String)
     /// The end without success.
     case failure(cause: String, remedy: String)
 
@@ -64,8 +66,35 @@ enum PromptEvent {
         case "virtual-radio", "unverified-bus": .warning(message)
         case "radio-lost", "bluetooth-channel-failed": .note(message)
         case "radio-back": .note(nil)
+        case "link-offer": linkOffer(event)
         default: nil
         }
+    }
+
+    /// Returns the offer of a link, which the user answers elsewhere; `nil` without a phone, or if its code is not one.
+    private static func linkOffer(_ event: JSONText) -> PromptEvent? {
+        guard let phone = event.member("phone")?.text else { return nil }
+        var conditions: [String] = []
+        if let code = event.member("link_code") {
+            guard let digits = code.text, isLinkCode(digits) else { return nil }
+            conditions.append("it shows the link code \(digits)")
+        }
+        // Without a known key, only the website knows whose phone has answered.
+        if event.member("evidence")?.text != "verified" { conditions.append("the website accepted this sign-in") }
+        let condition = conditions.isEmpty ? "" : " only if \(conditions.joined(separator: ", and only if "))"
+        return .linkOffer(
+            """
+            Link \(SafeText(quoting: phone)), so that it needs no code next time?
+            Answer yes\(condition), in the program that asks.
+            """
+        )
+    }
+
+    /// Returns true for six digits in two groups, such as `042 117`.
+    private static func isLinkCode(_ text: String) -> Bool {
+        let groups = text.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        return groups.count == 2 && groups.allSatisfy { $0.count == 3 && $0.allSatisfy(digits.contains) }
     }
 
     /// Returns a text of the program as a sentence: one line, shortened, without characters that change its appearance.

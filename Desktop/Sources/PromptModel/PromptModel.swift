@@ -19,6 +19,8 @@ public enum PromptStage: Equatable, Sendable {
     case connecting
     /// The phone asks its user.
     case confirm
+    /// The phone has answered and offers a link.
+    case linkOffer
     /// The phone has answered.
     case done
     /// The ceremony ended without success.
@@ -34,6 +36,7 @@ public enum PromptStage: Equatable, Sendable {
         case .phoneFound: "Phone found"
         case .connecting: "Connecting to the phone"
         case .confirm: "Confirm on your phone"
+        case .linkOffer: "Link this phone?"
         case .done: "Done"
         case .failed: "It did not work"
         }
@@ -173,6 +176,9 @@ public struct PromptModel: Sendable {
             // The code may be shown again, even if the phone had been found.
             enter(.preparing, at: now)
             view.note = reason
+        case .linkOffer(let text):
+            enter(.linkOffer, at: now)
+            view.note = text
         case .failure(let cause, let remedy):
             enter(.failed, at: now)
             view.failure = [cause, remedy].filter { !$0.isEmpty }

@@ -24,6 +24,9 @@ public struct PromptRequest: Equatable, Sendable {
             case "create": (try facts.creation(), [])
             case "sign-in": (try facts.signIn(), [])
             case "select": ("Use your phone as security key?", [])
+            case "present": ("Present a digital credential to \(try facts.origin())", [])
+            case "issue": ("Receive a digital credential from \(try facts.origin())", [])
+            case "link": try facts.link()
             case "ssh-login": try facts.login()
             case "ssh-signature": try facts.signature()
             default: throw .unusableRequest
@@ -46,6 +49,12 @@ private struct RequestFacts {
     func relyingParty() throws(PromptInputError) -> String {
         guard let identifier = try visible("rp_id") else { throw .unusableRequest }
         return identifier
+    }
+
+    /// Returns the origin of the website that asks for a digital credential, or offers one.
+    func origin() throws(PromptInputError) -> String {
+        guard let origin = try visible("origin") else { throw .unusableRequest }
+        return origin
     }
 
     /// Returns the purpose of a new passkey.
@@ -87,7 +96,8 @@ private struct RequestFacts {
     func login() throws(PromptInputError) -> (String, [String]) {
         guard let user = quoted("user") else { throw .unusableRequest }
         let host = try visible("host").map { "to \($0) " } ?? ""
-        let hostKey = try fingerprint().map { "Host key \($0)" }
+        let strength = event.member("weak")?.boolean == true ? "Weak host key" : "Host key"
+        let hostKey = try fingerprint().map { "\(strength) \($0)" }
         return (
             "Sign in \(host)\(try byKey())",
             ["User \(user)", hostKey ?? "The host is unknown; another computer might have sent this request"]
@@ -108,6 +118,13 @@ private struct RequestFacts {
         guard let namespace = event.member("namespace")?.text else { throw .unusableRequest }
         let purpose = namespace == "git" ? "git" : SafeText(quoting: namespace).description
         return ("Sign for \(purpose) \(try byKey())", try common())
+    }
+
+    /// Returns the purpose of a signature that proves which phone has a key, so that this phone can be linked.
+    func link() throws(PromptInputError) -> (String, [String]) {
+        guard let key = quoted("key") else { throw .unusableRequest }
+        let fingerprint = try fingerprint().map { ["Key \($0)"] } ?? []
+        return ("Link the phone that has ssh key \(key)", fingerprint + (try common()))
     }
 
     private func byKey() throws(PromptInputError) -> String {

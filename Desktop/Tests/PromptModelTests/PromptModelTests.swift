@@ -233,6 +233,45 @@ struct PromptModelTests {
         #expect(model.view.warnings.count <= 4)
     }
 
+    @Test(
+        "shows which link is offered, with its code and the condition",
+        arguments: [
+            (#","link_code":"042 117","evidence":"verified""#, " only if it shows the link code 042 117"),
+            (#","evidence":"verified""#, ""),
+            (
+                #","link_code":"042 117","evidence":"website""#,
+                " only if it shows the link code 042 117, and only if the website accepted this sign-in"
+            ),
+            (#","evidence":"website""#, " only if the website accepted this sign-in"),
+            ("", " only if the website accepted this sign-in"),
+        ]
+    )
+    func linkOffer(members: String, condition: String) throws {
+        var model = try TimedModel(Line.request, Line.code)
+        try model.enter("confirm")
+        try model.receive(#"{"event":"notice","notice":"link-offer","phone":"Ada's \u202e\nphone"\#(members)}"#)
+        let question = #"Link "Ada's phone", so that it needs no code next time?"#
+        #expect(model.view.note == "\(question)\nAnswer yes\(condition), in the program that asks.")
+        #expect(model.view.stage == .linkOffer && model.view.stage.text == "Link this phone?")
+        #expect(model.view.offer == nil && model.view.deadline == nil && model.view.code == nil)
+        #expect(!model.view.isOver)
+        try model.enter("done")
+        #expect(model.view.note == nil)
+    }
+
+    @Test(
+        "does not show an offer without a phone, or with a code that is none",
+        arguments: [
+            "", #","phone":7"#, #","phone":"p","link_code":"042117""#, #","phone":"p","link_code":"042 11a""#,
+            #","phone":"p","link_code":"042 1178""#, #","phone":"p","link_code":42117"#,
+            #","phone":"p","link_code":"042 117 ""#, #","phone":"p","link_code":"٠٤٢ ١١٧""#,
+        ]
+    )
+    func badLinkOffer(members: String) throws {
+        let line = #"{"event":"notice","notice":"link-offer","evidence":"verified"\#(members)}"#
+        #expect(try TimedModel(Line.request, line).view == TimedModel(Line.request).view)
+    }
+
     @Test("shows messages on one line, shortened, and without characters that change their direction")
     func messages() throws {
         let long = String(repeating: "m", count: 3000)

@@ -17,6 +17,25 @@ struct PromptRequestTests {
         #expect(select.purpose == "Use your phone as security key?")
     }
 
+    @Test("of a digital credential names the website")
+    func digitalCredentials() throws {
+        let present = try request(#"{"event":"request","operation":"present","origin":"https://shop.example:8443"}"#)
+        #expect(present.purpose == "Present a digital credential to https://shop.example:8443")
+        let issue = try request(#"{"event":"request","operation":"issue","origin":"https://town.example"}"#)
+        #expect(issue.purpose == "Receive a digital credential from https://town.example")
+    }
+
+    @Test("of a link names the key that the phone has")
+    func link() throws {
+        let line = #"{"event":"request","operation":"link","key":"work \u202elaptop","rp_id":"k7.invalid""#
+        let request = try request(line + #","fingerprint":"\#(fingerprint)","timeout_ms":120000}"#)
+        #expect(request.purpose == #"Link the phone that has ssh key "work laptop""#)
+        #expect(request.details == ["Key \(fingerprint)", "Passkey of k7.invalid"])
+        #expect(request.timeout == .seconds(120))
+        let short = try self.request(line + "}")
+        #expect(short.details == ["Passkey of k7.invalid"])
+    }
+
     @Test(
         "says what local services want, which are no websites",
         arguments: [
@@ -50,6 +69,24 @@ struct PromptRequestTests {
         #expect(unknown.details.contains("The host is unknown; another computer might have sent this request"))
         let forwarded = try request(Line.login(#","forwarded":true,"fingerprint":"\#(fingerprint)""#))
         #expect(forwarded.details.contains("Sent by another computer through agent forwarding"))
+    }
+
+    @Test("of an ssh login says that a host key is weak")
+    func weak() throws {
+        func hostKey(_ weak: String) throws -> String {
+            try request(Line.login(#","fingerprint":"\#(fingerprint)","weak":\#(weak)"#)).details[1]
+        }
+        #expect(try hostKey("true") == "Weak host key \(fingerprint)")
+        #expect(try hostKey("false") == "Host key \(fingerprint)")
+    }
+
+    @Test("of an ssh login with a certificate names its principals and its authority")
+    func certificate() throws {
+        let authority = "SHA256:" + String(repeating: "Zz09/", count: 8) + "abc"
+        let members = #","fingerprint":"\#(fingerprint)","principals":"\"ada\", \"root\" and 1 more""#
+        let request = try request(Line.login(members + #","authority":"\#(authority)""#))
+        let line = #"Certificate for "ada", "root" and 1 more, of the authority \#(authority)"#
+        #expect(request.details == [#"User "ada""#, "Host key \(fingerprint)", line, "Passkey of k7.invalid"])
     }
 
     @Test("of an ssh signature names the namespace")
@@ -97,6 +134,13 @@ struct PromptRequestTests {
             #""operation":"ssh-login","rp_id":"a.example","user":"u","key":"k","fingerprint":"SHA256:short""#,
             #""operation":"ssh-login","rp_id":"a.example","user":"u","key":"k","fingerprint":"\#(fingerprint)x""#,
             #""operation":"ssh-signature","rp_id":"a.example","key":"k""#,
+            #""operation":"ssh-login","rp_id":"a.example","user":"u","key":"k","authority":"\#(fingerprint)""#,
+            #""operation":"ssh-login","rp_id":"a.example","user":"u","key":"k","authority":"ca","principals":"u""#,
+            #""operation":"ssh-login","rp_id":"a.example","user":"u","key":"k","authority":"\#(fingerprint)","#
+                + #""principals":"u\nHost key""#,
+            #""operation":"link","rp_id":"a.example""#, #""operation":"link","key":"k""#,
+            #""operation":"link","rp_id":"a.example","key":"k","fingerprint":"""#,
+            #""operation":"present","rp_id":"a.example""#, #""operation":"issue","origin":"https://a b""#,
         ]
     )
     func refusals(members: String) {

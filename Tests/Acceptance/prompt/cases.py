@@ -114,6 +114,23 @@ def names(env, name):
         check(not any(role == "image" for role, _, _ in prompt.elements()), "there is a code without a state for it")
 
 
+def link_offer(env, name):
+    """The window of `hybrid-key link` names the phone and the link code, and has no button that answers."""
+    request = {"event": "request", "operation": "link", "rp_id": "k7.invalid", "key": "laptop", "timeout_ms": 120000}
+    offer = {"event": "notice", "notice": "link-offer", "phone": "Pixel", "link_code": "042 117", "evidence": "verified"}
+    with env.open(name) as prompt:
+        prompt.send(request, *SCAN)
+        prompt.until_named("frame", 'Link the phone that has ssh key "laptop"')
+        prompt.send(state("confirm"), offer)
+        prompt.until_named("status bar", "Link this phone?")
+        prompt.until_named("status bar", 'Link "Pixel", so that it needs no code next time?\n'
+                                         "Answer yes only if it shows the link code 042 117, in the program that asks.")
+        buttons = [label for role, label, _ in prompt.elements() if role == "push button"]
+        check(buttons == ["Cancel"], f"expected only Cancel, found {buttons}")
+        prompt.send(state("done"))
+        check(prompt.until_ended() == 0 and prompt.answers == [], f"expected no answer, found {prompt.answers}")
+
+
 def hostile_input(env, name):
     """A flood of lines, long lines and unknown events neither stops the window nor the code."""
     junk = ["x" * 100_000, '{"event":' + "[" * 5000, '{"event":"weather"}', "\x1b[2J\u202e", '{"event":"state","state":"x"}']
@@ -168,6 +185,7 @@ CASES = {
     "failure": failure,
     "keyboard": keyboard,
     "names": names,
+    "link-offer": link_offer,
     "hostile-input": hostile_input,
     "no-display": no_display,
 }
