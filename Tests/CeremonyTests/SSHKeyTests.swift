@@ -90,11 +90,27 @@ struct SSHKeyTests {
 
     private static func strings(_ texts: String...) -> [UInt8] { texts.flatMap { string(Array($0.utf8)) } }
 
-    /// Returns the data of a login to a server with an Ed25519 key.
-    private static func login(_ user: String, with key: StoredSSHKey, at hostKey: [UInt8]) -> [UInt8] {
+    /// Returns the data of a login to a server.
+    private static func login(
+        _ user: String,
+        with key: StoredSSHKey,
+        at hostKey: [UInt8],
+        certificate: [UInt8]? = nil
+    ) -> [UInt8] {
         string([UInt8](repeating: 7, count: 32)) + [50]
             + strings(user, "ssh-connection", "publickey-hostbound-v00@openssh.com") + [1]
-            + strings(SSHPublicKey.algorithm) + string(key.publicKey.encoded) + string(hostKey)
+            + strings(certificate == nil ? SSHPublicKey.algorithm : SSHUserCertificate.algorithm)
+            + string(certificate ?? key.publicKey.encoded) + string(hostKey)
+    }
+
+    /// Returns a certificate of a key for two principals, by an authority with this key.
+    private static func certificate(of key: StoredSSHKey, by authority: [UInt8]) -> [UInt8] {
+        let number = [UInt8](repeating: 0, count: 8)
+        // The key's fields follow its type.
+        let fields = key.publicKey.encoded.dropFirst(4 + SSHPublicKey.algorithm.utf8.count)
+        return strings(SSHUserCertificate.algorithm, "nonce") + fields
+            + number + [0, 0, 0, 1] + strings("id") + string(strings("root", "ops")) + number + number
+            + strings("", "", "") + string(authority) + strings("signature")
     }
 
     private static let hostKey =
@@ -118,6 +134,22 @@ struct SSHKeyTests {
             + #"With the key:%0A"work laptop"%0A"#
         #expect(result.prompts.contains("SETDESC \(key.relyingPartyID)%0A%0ALog in to an SSH server?%0A"))
         #expect(result.prompts.contains("SETDESC \(key.relyingPartyID)\(text)"), "\(result.prompts)")
+    }
+
+    @Test("A login with a certificate shows principals and authority, and each prompt calls a weak host key weak")
+    func certificate() async throws {
+        let (key, _) = try await create()
+        let weak =
+            Self.strings("ssh-rsa") + Self.string([1, 0, 1]) + Self.string([0] + [UInt8](repeating: 0xC5, count: 128))
+        let certificate = Self.certificate(of: key, by: Self.hostKey)
+        let bytes = Self.login("root", with: key, at: weak, certificate: certificate)
+        let result = try await sign(bytes, stating: bytes, with: key)
+        result.ceremony.expectSuccess()
+        let text =
+            "Weak host key of the server:%0A\(try HostKey(parsing: weak).fingerprint)%0A"
+            + #"Certificate for "root", "ops", of the authority:%0A\#(try HostKey(parsing: Self.hostKey).fingerprint)%0A"#
+            + #"With the key:%0A"work laptop"%0A"#
+        #expect(result.prompts.contains(text), "\(result.prompts)")
     }
 
     @Test("Data that is not stated, or is not what is signed, is not signed with an SSH key")
@@ -191,7 +223,12 @@ struct SSHKeyTests {
         let before = try CeremonyEnvironment.shared().pinentryLog.count
         let (ceremony, links) = try await link(key, extra: ["--link-as", "work laptop"])
         ceremony.expectSuccess()
-        let offer = try #require(try ceremony.client.events().first { $0["notice"] == "link-offer" })
+        let events = try ceremony.client.events()
+        let request = try #require(events.first)
+        #expect(request["event"] == "request" && request["operation"] == "link", "\(request)")
+        #expect(request["key"] == "work laptop" && request["rp_id"] == .text(key.relyingPartyID.text), "\(request)")
+        #expect(request["fingerprint"] == .text("\(key.publicKey.fingerprint)"), "\(request)")
+        let offer = try #require(events.first { $0["notice"] == "link-offer" })
         #expect(offer["evidence"] == "verified", "\(offer)")
         let message = try offer.text("message")
         #expect(try message.contains(offer.text("link_code")) && !message.contains("website"), "\(message)")

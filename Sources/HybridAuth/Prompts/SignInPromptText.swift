@@ -93,7 +93,7 @@ enum SignInPromptText {
         case .login(let login):
             let user = "Log in to an SSH server as this user?\n\(SafeText(quoting: login.user.description))"
             let server =
-                login.hostKey.map { "Host key of the server:\n\($0.fingerprint)" }
+                login.hostKey.map { "\($0.isWeak ? "Weak host key" : "Host key") of the server:\n\($0.fingerprint)" }
                 ?? "The request does not name the server."
             return "\(user)\n\(server)\(certificate(login))"
         case .message(let message):

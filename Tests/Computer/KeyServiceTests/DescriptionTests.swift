@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import HybridSSHAgent
 import SSHTestSupport
 import Testing
 
 @testable import HybridKeyService
+@testable import HybridSSHAgent
 
 @Suite("The purpose of a signature")
 struct DescriptionTests {
@@ -32,6 +32,38 @@ struct DescriptionTests {
             #"{"event":"request","operation":"ssh-login","user":"ada","host":"example.org","fingerprint":"\#(fingerprint)""#
             + #","key":"phone","rp_id":"key.example.org","forwarded":false,"timeout_ms":5000}"#
         #expect(known.event(timeout: .seconds(5)) == event)
+    }
+
+    @Test("Weak host keys are called weak, of the server and of the hosts on the way")
+    mutating func weak() throws {
+        let session = TestServer.session(1)
+        let data = try passkey.sign(try passkey.login(session, hostKey: server.blob))
+        let strong = try #require(try client.send(server.bind(session), data, to: &state).request)
+        let modulus = [UInt8](repeating: 0xC5, count: 128)
+        let weak = try HostKey(
+            parsing: Wire.string("ssh-rsa") + Wire.string([1, 0, 1]) + Wire.string([0] + modulus)
+        )
+        let user = try #require(SSHUserName(Array("ada".utf8)[...]))
+        func description(_ host: HostKey, via: HostKey) -> SigningDescription {
+            let request = SignRequest(
+                id: strong.id,
+                key: strong.key,
+                data: strong.data,
+                purpose: .login(user: user, host: host, via: [via]),
+                isForwarded: true
+            )
+            return SigningDescription(request, hostName: nil)
+        }
+        let known = try server.hostKey
+        let atWeak = description(weak, via: known)
+        let start = #"log in as "ada", weak host key \#(weak.fingerprint) (ssh key "phone")"#
+        #expect(atWeak.text == "\(start), forwarded through \(known.fingerprint)")
+        let member = #""fingerprint":"\#(weak.fingerprint)","weak":true,"#
+        #expect(atWeak.event(timeout: .seconds(5)).contains(member))
+        let throughWeak = description(known, via: weak)
+        #expect(throughWeak.text.contains("\", host key \(known.fingerprint)"))
+        #expect(throughWeak.text.hasSuffix(", forwarded through weak \(weak.fingerprint)"))
+        #expect(!throughWeak.event(timeout: .seconds(5)).contains("weak"))
     }
 
     @Test("A login with a certificate names its authority and principals")
@@ -67,7 +99,9 @@ struct DescriptionTests {
         #expect(
             description.text.hasSuffix(", certificate of \(certificate.authority) for \(certificate.shownPrincipals)")
         )
-        #expect(description.event(timeout: .seconds(5)).contains(#""authority":"\#(certificate.authority)""#))
+        let event = description.event(timeout: .seconds(5))
+        #expect(event.contains(#""authority":"\#(certificate.authority)""#))
+        #expect(event.contains(#""principals":"\"root\", \"a"#) && event.contains(#" and 1 more""#), "\(event)")
     }
 
     @Test("Without a binding, the host is unknown and perhaps forwarded")

@@ -206,7 +206,7 @@ struct HostKeyTests {
 
     @Test(
         "RSA keys of 1,024 bits and more verify bindings; those below 2,048 bits are weak",
-        arguments: [1024, 1536, 2048]
+        arguments: [1024, 1536, 2040, 2048]
     )
     func rsaSizes(bits: Int) throws {
         let key = try _RSA.Signing.PrivateKey(unsafeKeySize: .init(bitCount: bits))
@@ -221,6 +221,21 @@ struct HostKeyTests {
         let signature = Wire.string("rsa-sha2-512") + Wire.string(Array(value.rawRepresentation))
         #expect(try hostKey.isValid(signature, for: session))
         #expect(try !hostKey.isValid(signature, for: SSHSessionID(bytes: TestServer.session(2))))
+    }
+
+    @Test("RSA moduli have 1,024 to 8,192 bits, counted from the first bit that is set")
+    func rsaBounds() throws {
+        func hostKey(bits: Int) throws -> HostKey {
+            var modulus = [UInt8](repeating: 0xC5, count: (bits + 7) / 8)
+            modulus[0] = UInt8(1 << ((bits - 1) % 8)) | 1
+            let number = modulus[0] >= 0x80 ? [0] + modulus : modulus
+            return try HostKey(parsing: Wire.string("ssh-rsa") + Wire.string([1, 0, 1]) + Wire.string(number))
+        }
+        for bits in [1024, 1025, 2047] { #expect(try hostKey(bits: bits).isWeak, "\(bits)") }
+        for bits in [2048, 2049, 8191, 8192] { #expect(try !hostKey(bits: bits).isWeak, "\(bits)") }
+        for bits in [1023, 8193, 8200, 16_384] {
+            #expect(throws: SSHFormatError.publicKey, "\(bits)") { try hostKey(bits: bits) }
+        }
     }
 
     @Test("A binding with a host key that can't be verified is refused with that reason")

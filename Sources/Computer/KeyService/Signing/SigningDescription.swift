@@ -24,7 +24,7 @@ package struct SigningDescription: Sendable {
         let purpose =
             switch request.purpose {
             case .login(_, let host?, _):
-                "log in as \(request.shownSubject)\(name), \(host.isWeak ? "weak " : "")host key \(host.fingerprint)"
+                "log in as \(request.shownSubject)\(name), \(Self.weakness(host))host key \(host.fingerprint)"
             case .login: "log in as \(request.shownSubject), unknown host, perhaps forwarded"
             case .message(let namespace, _):
                 namespace.description == "git" ? "sign for git" : "sign for \(request.shownSubject)"
@@ -46,6 +46,7 @@ package struct SigningDescription: Sendable {
                 members.append(("principals", .string(certificate.shownPrincipals)))
             }
             if let host { members.append(("fingerprint", .string(host.fingerprint.description))) }
+            if let host, host.isWeak { members.append(("weak", .boolean(true))) }
         case .message(let namespace, _):
             members += [("operation", .string("ssh-signature")), ("namespace", .string(namespace.description))]
         }
@@ -58,6 +59,8 @@ package struct SigningDescription: Sendable {
         return JSONText.object(members).description
     }
 
+    private static func weakness(_ host: HostKey) -> String { host.isWeak ? "weak " : "" }
+
     private var certificate: String {
         guard let certificate = request.certificate else { return "" }
         return ", certificate of \(certificate.authority) for \(certificate.shownPrincipals)"
@@ -65,7 +68,7 @@ package struct SigningDescription: Sendable {
 
     private var forwarded: String {
         guard request.isForwarded else { return "" }
-        let via = request.purpose.via.map { "\($0.fingerprint)" }.joined(separator: ", ")
+        let via = request.purpose.via.map { "\(Self.weakness($0))\($0.fingerprint)" }.joined(separator: ", ")
         return ", forwarded through \(via.isEmpty ? "an unknown host" : via)"
     }
 }

@@ -58,10 +58,16 @@ extension HostKey {
         }
     }
 
+    /// Returns the number of bits of a big-endian integer without leading zeros.
+    static func bitCount(_ magnitude: [UInt8]) -> Int {
+        magnitude.count * 8 - (magnitude.first?.leadingZeroBitCount ?? 0)
+    }
+
     /// Returns an RSA key that the cryptographic library accepts.
     private static func rsaKey(_ exponent: [UInt8], _ modulus: [UInt8]) -> _RSA.Signing.PublicKey? {
-        // The bounds of the library, checked first so that no time is spent on huge numbers.
-        guard (128...1024).contains(modulus.count), exponent.count <= 4 else { return nil }
+        // OpenSSH's minimum, and the maximum of the library (RSA_check_key); OpenSSH accepts up to 16,384 bits. Checked
+        // first so that no time is spent on huge numbers.
+        guard (1024...8192).contains(bitCount(modulus)), exponent.count <= 4 else { return nil }
         // The other initializer refuses moduli below 2,048 bits, of which OpenSSH accepts 1,024 and more.
         let numbers = DER.encode(0x30, DER.integer(modulus) + DER.integer(exponent))
         let algorithm: [UInt8] = [

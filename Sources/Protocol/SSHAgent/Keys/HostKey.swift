@@ -15,7 +15,9 @@ public struct HostKey: Hashable, Sendable {
     /// True if the encoding is a certificate.
     public let isCertificate: Bool
     /// True for RSA below 2,048 bits, which OpenSSH still accepts: others could compute the host's private key.
-    public var isWeak: Bool { if case .rsa(_, let modulus) = material { modulus.count < 256 } else { false } }
+    public var isWeak: Bool {
+        if case .rsa(_, let modulus) = material { Self.bitCount(modulus) < 2048 } else { false }
+    }
     let material: Material
 
     /// The public key.
