@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CHybridLinux
 internal import CHybridSystemd
 internal import Glibc
 internal import HybridPrimitives
@@ -13,6 +12,7 @@ internal import HybridProgram
 @main
 struct HybridUHID {
     static func main() {
+        ProcessMemory.protect()
         StandardStreams.prepare()
         do throws(CommandFailure) {
             switch Array(CommandLine.arguments.dropFirst()) {
@@ -30,7 +30,6 @@ struct HybridUHID {
         guard sd_listen_fds(1) == 1, sd_is_socket(3, AF_UNIX, CInt(SOCK_SEQPACKET.rawValue), 1) > 0 else {
             throw CommandFailure("no socket from the service manager; start hybrid-uhid.socket instead", status: .usage)
         }
-        _ = hybrid_set_dumpable(0)
         let listed = getenv("HYBRID_UHID_USERS").map { String(cString: $0) } ?? ""
         let server = DeviceServer(
             listener: OwnedDescriptor(3),

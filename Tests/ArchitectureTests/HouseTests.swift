@@ -70,6 +70,20 @@ struct HouseTests {
         for (name, paths) in files { #expect(paths.count == 1, "\(name) in \(paths)") }
     }
 
+    @Test("a program protects its memory before anything else, except the demo site")
+    func protectedMemory() throws {
+        let files = try ["Sources", "Desktop/Sources"].flatMap { folder in
+            Self.manager.fileExists(atPath: PackageFolder.path + "/" + folder) ? try SourceFile.all(in: folder) : []
+        }
+        let programs = files.filter { $0.lines.contains("@main") }
+        #expect(programs.count > 5)
+        for program in programs {
+            let main = try #require(program.lines.firstIndex { $0.contains("static func main()") }, "\(program.path)")
+            let statements = program.lines[(main + 1)...].map { $0.trimmingCharacters(in: .whitespaces) }
+            #expect(statements.first { !$0.hasPrefix("//") } == "ProcessMemory.protect()", "\(program.path)")
+        }
+    }
+
     @Test("targets declare few dependencies: only those that they don't reach through others")
     func edges() {
         let targets = package.targets.filter { $0.kind == "executable" } + package.libraries

@@ -38,8 +38,9 @@ struct ProgramTests {
             os.environ.pop("HYBRID_UHID_USERS", None)
             os.execv(sys.argv[1], sys.argv[1:2])
             """
-        let arguments = ["-c", script, BuildFolder.program("hybrid-uhid"), kind, folder.path + "/socket"]
-        return try RunningProgram("/usr/bin/python3", arguments, in: folder.path)
+        let python = ["/usr/bin/python3", "-c", script, BuildFolder.program("hybrid-uhid"), kind]
+        let command = Inspection.unprivileged + python + [folder.path + "/socket"]
+        return try RunningProgram(command[0], Array(command.dropFirst()), in: folder.path)
     }
 
     @Test("Refuses other kinds of sockets", arguments: ["SOCK_STREAM", "SOCK_DGRAM"])
@@ -63,6 +64,7 @@ struct ProgramTests {
             // On a desktop, the user of the tests is active on seat0, but may not open /dev/uhid.
             let line = try await program.line { $0.hasPrefix("user ") }
             #expect(line.contains("not active on seat0") || line.contains("/dev/uhid: "), "\(line)")
+            #expect(try await !Inspection.isAllowed(of: program.identifier))
             program.send(SIGTERM)
             #expect(try await program.ending().status == 128 + SIGTERM)
         }

@@ -24,12 +24,12 @@ struct HybridPrompt {
         """
 
     static func main() {
+        ProcessMemory.protect()
         StandardStreams.prepare()
         do throws(CommandFailure) {
             switch Array(CommandLine.arguments.dropFirst()) {
             case []:
                 try StandardOutput.requireOpen()
-                ProcessMemory.protect()
                 try PromptProgram().run()
             case ["--version"]: try StandardOutput.writeLine(ProductVersion.text)
             case ["--help"], ["-h"]: try StandardOutput.write(help)
