@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases of the SSH agent, one function each. They raise Failed with what was expected and found."""
+import getpass
 import os
 import shlex
 from pathlib import Path
 
 from checks import failed, succeeded
-from environment import COMMENT
+from environment import COMMENT, fingerprint
 from harness.hybrid_key import nothing_left
 from harness.phone import Person
 from harness.programs import brief
@@ -46,6 +47,29 @@ def login_once(env, agent=None):
          f"expected sshd to accept an ECDSA-SK key; found {server.accepted()}")
     env.logged("signed")
     return server.accepted()[-1]
+
+
+def certificate(env):
+    """Logs in with a certificate of an authority that the server trusts; the key alone may not log in."""
+    server, authorized = env.servers[0], env.authorized_keys.read_text()
+    public = env.public_key()
+    brief([env.openssh["ssh-keygen"], "-q", "-s", str(env.authority), "-I", "tester", "-n", f"{getpass.getuser()},ops",
+           str(public)], environment=env.environment)
+    env.authorized_keys.write_text("")
+    try:
+        ssh = env.ssh(server, "echo", "certified", options=("-o", f"CertificateFile={public.with_name('key-cert.pub')}"))
+        request = env.answered(ssh).request
+    finally:
+        env.authorized_keys.write_text(authorized)
+    succeeded(ssh, "certified")
+    authority = fingerprint(env.authority.with_suffix(".pub"))
+    expected = {"operation": "ssh-login", "fingerprint": server.fingerprint, "authority": authority,
+                "principals": f'"{getpass.getuser()}", "ops"'}
+    found = {name: request.get(name) for name in expected}
+    must(found == expected, f"expected the prompt's request to have {expected}; found {request}")
+    accepted = server.accepted()[-1]
+    must(accepted.startswith("ECDSA-SK-CERT SHA256:") and accepted.endswith(f"CA ED25519 {authority}"),
+         f"expected sshd to accept the certificate; found {accepted}")
 
 
 def idle(env):
@@ -234,8 +258,8 @@ def relay_down(env):
 
 
 CASES = {
-    "keygen": keygen, "login": login_once, "idle": idle, "copy": copy, "rsync": rsync, "two-at-once": two_at_once,
-    "forwarding": forwarding, "git": git, "push": push, "declined": declined, "cancelled": cancelled,
+    "keygen": keygen, "login": login_once, "certificate": certificate, "idle": idle, "copy": copy, "rsync": rsync,
+    "two-at-once": two_at_once, "forwarding": forwarding, "git": git, "push": push, "declined": declined, "cancelled": cancelled,
     "client-gone": client_gone, "killed": killed_at("scan"), "absent": absent, "relay-down": relay_down,
     "attacks": attacks, "long-message": long_message, "forwarded-message": forwarded_message, "other-user": other_user,
 }

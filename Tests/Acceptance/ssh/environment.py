@@ -17,6 +17,12 @@ from openssh import OpenSSH
 COMMENT = "work laptop"
 
 
+def fingerprint(public):
+    """Returns the fingerprint of the public key in a file, as OpenSSH prints it."""
+    digest = hashlib.sha256(base64.b64decode(public.read_text().split()[1])).digest()
+    return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
+
+
 class SSHEnvironment(KeyEnvironment):
     """Everything that a login with a phone's key needs."""
 
@@ -34,6 +40,9 @@ class SSHEnvironment(KeyEnvironment):
             self.heading = f"{self.openssh.version}; server B: {installed.version}"
         self.authorized_keys = self.folder.scratch / "authorized_keys"
         self.authorized_keys.touch()
+        # The servers trust its certificates for users.
+        self.authority = self.folder.scratch / "authority"
+        brief(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.authority)], environment=self.environment)
         known = self.folder.home / ".ssh" / "known_hosts"
         known.parent.mkdir(mode=0o700)
         self.servers = [self.keep(Server(name, self, openssh))
@@ -118,8 +127,7 @@ class Server:
         key = folder / "host_key"
         brief(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], environment=env.environment)
         self._key = key.with_suffix(".pub").read_text().split()[:2]
-        self.fingerprint = "SHA256:" + base64.b64encode(
-            hashlib.sha256(base64.b64decode(self._key[1])).digest()).decode().rstrip("=")
+        self.fingerprint = fingerprint(key.with_suffix(".pub"))
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         if os.geteuid() == 0:
@@ -127,6 +135,7 @@ class Server:
         configuration = folder / "sshd_config"
         configuration.write_text(
             f"ListenAddress 127.0.0.1\nPort {self.port}\nHostKey {key}\nAuthorizedKeysFile {env.authorized_keys}\n"
+            f"TrustedUserCAKeys {env.authority.with_suffix('.pub')}\n"
             "PidFile none\nStrictModes no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n"
             "LogLevel VERBOSE\nSubsystem sftp internal-sftp\n" + "".join(f"{line}\n" for line in openssh.server_options),
             encoding="ascii")
