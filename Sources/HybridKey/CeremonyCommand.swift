@@ -16,7 +16,7 @@ internal import HybridThreads
 
 /// The hidden command `ceremony`, the process that alone uses the network and the radio.
 ///
-/// It reads one ``CeremonyRequest`` from standard input and writes the phone's CTAP response to standard output. The end
+/// It reads one ``CeremonyRequest`` from standard input and writes a ``CeremonyAnswer`` to standard output. The end
 /// of the input cancels the ceremony. It contacts a linked phone first, if there is one; for a guest, such as a website, it
 /// shows the code first, and contacts the phone when the user wants that. The links are read here only, because they are of
 /// no use without the network.
@@ -49,10 +49,10 @@ struct CeremonyCommand: AsyncParsableCommand {
             let wishes = UserWishes()
             Self.followInput(wishes)
             let run = try await clientRun(for: request, report, wishes)
-            let response = try await Self.perform(request, run)
+            let answer = try await Self.perform(request, run, report)
             try await run.close { () throws(CommandFailure) in
                 // Before the prompt learns of success, because it closes then, which would count as a cancellation.
-                guard writeAll(response, to: STDOUT_FILENO) else { throw CommandFailure.outputNotWritten }
+                guard writeAll(answer.encoded, to: STDOUT_FILENO) else { throw CommandFailure.outputNotWritten }
                 report.end(ProgressState("done", "done"))
             }
         } catch let failure as CommandFailure {
@@ -154,8 +154,9 @@ struct CeremonyCommand: AsyncParsableCommand {
 
     private static func perform(
         _ request: CeremonyRequest,
-        _ run: ClientRun
-    ) async throws -> [UInt8] {
+        _ run: ClientRun,
+        _ report: ProgressReport
+    ) async throws -> CeremonyAnswer {
         try await run.perform(
             request.command.ctapRequest,
             for: { phone throws(Never) in request.ctapRequest(for: phone) },
@@ -165,8 +166,21 @@ struct CeremonyCommand: AsyncParsableCommand {
                     writeAll([result.response.status.rawValue], to: STDOUT_FILENO)
                     throw PhoneRefusal(result.response.status, for: request.relyingPartyID)
                 }
-                return result.response.encoded
+                remember(result, of: request, report)
+                let phone = result.linkedPhone?.description
+                return CeremonyAnswer(response: result.response.encoded, phone: phone)
             }
         )
+    }
+
+    /// Remembers the public key of a new passkey for later links, as `hybrid-client show-qr` does.
+    ///
+    /// SSH keys are remembered elsewhere, and no website knows them.
+    private static func remember(_ result: ClientResult, of request: CeremonyRequest, _ report: ProgressReport) {
+        guard case .create(let creation) = request.command, creation.signedDataKind == nil,
+            let passkey = CreatedPasskeys.passkey(in: result.response, to: .makeCredential(creation)),
+            let store = try? LinkStore.ofUser(warn: { report.notify(ProgressState("link-skipped", $0)) })
+        else { return }
+        store.createdPasskeys.add(passkey, of: request.relyingPartyID)
     }
 }

@@ -27,12 +27,12 @@ extension CeremonyOptions {
     /// - Parameters:
     ///   - settings: The effective settings.
     ///   - usesTerminal: True to show the code on the terminal.
-    ///   - isLocked: Returns true while the user's session is locked, so that nothing may be shown.
+    ///   - isLocked: Returns true while nothing may be shown, because the user's session is locked.
     /// - Throws: ``CommandFailure`` if a setting is unusable.
     func launcher(
         _ settings: Configuration,
         usesTerminal: Bool,
-        isLocked: @escaping @Sendable () -> Bool = { false }
+        isLocked: @escaping @Sendable () -> Bool
     ) throws -> CeremonyLauncher {
         try settings.checkCertificates(CeremonySettings.cacert, with: TrustAnchors.check)
         let prompt = try settings.value(KeySettings.prompt)

@@ -5,6 +5,7 @@ internal import Glibc
 internal import HybridCTAP
 internal import HybridClientCeremony
 internal import HybridCommandSupport
+internal import HybridDBus
 internal import HybridKeyService
 internal import HybridPrimitives
 internal import HybridProgram
@@ -30,20 +31,37 @@ struct KeyCreationOptions: ParsableArguments {
         }
     }
 
+    /// True to show the code on the terminal.
+    private var usesTerminal: Bool { !open && isatty(STDERR_FILENO) == 1 }
+
     /// Returns the launcher of the ceremony.
+    ///
+    /// While the session is locked, the code can still appear on the terminal, whose user has asked for it.
     ///
     /// - Throws: ``CommandFailure`` if a setting is unusable.
     func launcher() throws -> CeremonyLauncher {
-        let settings = try KeySettings.resolve(ceremony)
-        return try ceremony.launcher(settings, usesTerminal: !open && isatty(STDERR_FILENO) == 1)
+        let (settings, usesTerminal) = (try KeySettings.resolve(ceremony), usesTerminal)
+        return try ceremony.launcher(settings, usesTerminal: usesTerminal) { !usesTerminal && SessionLock.isLocked() }
+    }
+
+    /// Returns the request of the ceremony.
+    ///
+    /// While the session is locked, it names no linked phone, so that none is contacted.
+    func request(_ command: CeremonyRequest.Command, purpose: String) -> CeremonyRequest {
+        var contacted = phone
+        if let phone, usesTerminal, SessionLock.isLocked() {
+            HybridKey.report("the session is locked, so \(SafeText(quoting: phone)) is not contacted; scan the code")
+            contacted = nil
+        }
+        return CeremonyRequest(command, purpose: purpose, seconds: timeout, phone: contacted)
     }
 }
 
 extension KeyCreationOptions {
-    /// Reports the fingerprint of the new key, and the phone on which the user wanted it.
-    func report(created fingerprint: String) {
-        let name = phone.map { "the phone \(SafeText(quoting: $0))" } ?? "the phone"
-        HybridKey.report("\(name) has created the key with the fingerprint \(fingerprint)")
+    /// Reports the fingerprint of the new key, and the phone that has created it.
+    func report(created fingerprint: String, by answer: CeremonyAnswer) {
+        let creator = CreatorText(linkedPhone: answer.phone, named: phone)
+        HybridKey.report("\(creator) has created the key with the fingerprint \(fingerprint)")
     }
 }
 
@@ -58,7 +76,8 @@ extension Journal {
         let result =
             switch outcome {
             case .answered: "created"
-            case .cancelled, .sessionLocked: "cancelled"
+            case .cancelled: "cancelled"
+            case .sessionLocked: "failed: the session is locked"
             case .refused(_, let status), .failed(let status):
                 status == .notPermitted ? "declined" : "failed: \(status.name)"
             }

@@ -3,6 +3,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import HybridCTAP
+internal import HybridClientCeremony
 internal import HybridCommandSupport
 internal import HybridKeyService
 internal import HybridPrimitives
@@ -49,12 +50,7 @@ struct PAMCommand: AsyncParsableCommand {
             _ = try memory.memory()
             let enrolment = try enrolment()
             let outcome = try await launcher.performUntilSignal(
-                CeremonyRequest(
-                    .create(enrolment.request),
-                    purpose: enrolment.purpose,
-                    seconds: options.timeout,
-                    phone: options.phone
-                ),
+                options.request(.create(enrolment.request), purpose: enrolment.purpose),
                 event: enrolment.event(timeout: .seconds(options.timeout))
             )
             do throws(CommandFailure) {
@@ -64,17 +60,18 @@ struct PAMCommand: AsyncParsableCommand {
                 HybridKey.report(error.sentence)
             }
             switch outcome {
-            case .cancelled, .sessionLocked: throw CommandFailure("it was cancelled", status: .interrupted)
+            case .cancelled: throw CommandFailure("it was cancelled", status: .interrupted)
+            case .sessionLocked: throw CommandFailure.sessionLocked
             case .refused(_, let status), .failed(let status):
                 throw CommandFailure("no passkey was created", code: status.name, status: status)
-            case .answered(let bytes):
-                guard let (credential, line, fingerprint) = enrolment.enrolment(in: bytes) else {
+            case .answered(let answer):
+                guard let (credential, line, fingerprint) = enrolment.enrolment(in: answer.response) else {
                     throw CommandFailure(
                         "the phone's response has no new passkey; try a different phone",
                         status: .dataError
                     )
                 }
-                options.report(created: fingerprint)
+                options.report(created: fingerprint, by: answer)
                 // The phone has stored the passkey already, so the line is printed first.
                 try StandardOutput.writeLine(line)
                 HybridKey.report("pam_u2f needs origin=\(enrolment.origin) in /etc/pam.d/\(service); see docs/sudo.md")

@@ -3,6 +3,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import HybridCTAP
+internal import HybridClientCeremony
 internal import HybridCommandSupport
 internal import HybridKeyService
 internal import HybridPrimitives
@@ -57,8 +58,8 @@ struct SSHKeygenCommand: AsyncParsableCommand {
             // The phone has stored the key already, so it must not be lost.
             HybridKey.report(error.sentence)
         }
-        let key = try key(of: creation, outcome)
-        options.report(created: key.publicKey.fingerprint.description)
+        let (key, answer) = try key(of: creation, outcome)
+        options.report(created: key.publicKey.fingerprint.description, by: answer)
         do {
             try store.add([key])
         } catch {
@@ -114,25 +115,24 @@ struct SSHKeygenCommand: AsyncParsableCommand {
 
     private func perform(_ creation: SSHKeyCreation, _ launcher: CeremonyLauncher) async throws -> CeremonyOutcome {
         try await launcher.performUntilSignal(
-            CeremonyRequest(
-                .create(creation.request),
-                purpose: creation.purpose,
-                seconds: options.timeout,
-                phone: options.phone
-            ),
+            options.request(.create(creation.request), purpose: creation.purpose),
             event: creation.event(timeout: .seconds(options.timeout))
         )
     }
 
-    private func key(of creation: SSHKeyCreation, _ outcome: CeremonyOutcome) throws -> StoredSSHKey {
+    private func key(
+        of creation: SSHKeyCreation,
+        _ outcome: CeremonyOutcome
+    ) throws -> (key: StoredSSHKey, answer: CeremonyAnswer) {
         switch outcome {
-        case .answered(let bytes):
+        case .answered(let answer):
             do throws(KeyCreationError) {
-                return try creation.key(in: bytes)
+                return (try creation.key(in: answer.response), answer)
             } catch {
                 throw CommandFailure(error.sentence, status: .dataError)
             }
-        case .cancelled, .sessionLocked: throw CommandFailure("it was cancelled", status: .interrupted)
+        case .cancelled: throw CommandFailure("it was cancelled", status: .interrupted)
+        case .sessionLocked: throw CommandFailure.sessionLocked
         case .refused(_, let status), .failed(let status):
             throw CommandFailure("no key was created", code: status.name, status: status)
         }

@@ -37,7 +37,7 @@ struct CeremonyEnvironment: Sendable {
                 try await makeCertificates(in: folder.path)
                 try await TestUser.writeProgram(in: folder.path)
                 let certificate = ["--tls-cert", "\(folder.path)/relay.pem", "--tls-key", "\(folder.path)/relay.key"]
-                let relay = try await RelayProgram.start(certificate, in: folder.path)
+                let relay = try await RelayProgram.start(certificate + ["--contact-host", host], in: folder.path)
                 let environment = CeremonyEnvironment(folder: folder.path, radio: radio, relay: relay)
                 do {
                     try await Evidence.$current.withValue(evidence) { try await body(environment) }

@@ -23,27 +23,11 @@ struct SSHKeyTests {
 
     private func perform(_ command: CeremonyRequest.Command, extra: [String] = []) async throws -> Result {
         let environment = try CeremonyEnvironment.shared()
-        let base = "\(environment.folder)/\(UUID().uuidString.prefix(8))"
-        let request = CeremonyRequest(command, purpose: "test", seconds: 60)
-        try Data(request.encoded).write(to: URL(fileURLWithPath: base + ".request"))
-        // The ceremony is canceled at the end of its input, so it holds the other end of its input itself.
-        let script = #"mkfifo "$1" && exec 0<>"$1" && cat "$2" >&0 && shift 2 && exec "$@""#
-        let key = try environment.start(
-            "/bin/sh",
-            ["-c", script, "sh", base + ".fifo", base + ".request", BuildFolder.program("hybrid-key")]
-                + ["ceremony", "--display", "json"] + environment.network,
-            output: base + ".answer"
-        )
-        let event = try await key.line { $0.contains(#""event":"qr""#) }
-        let code = try JSONDecoder().decode(JSONValue.self, from: Data(event.utf8)).text("text")
         let before = environment.pinentryLog.count
-        let phone = try environment.startAuthenticator(code, extra: extra)
-        let ceremony = CeremonyResult(client: try await key.ending(), authenticator: try await phone.ending())
-        return Result(
-            ceremony: ceremony,
-            answer: Array(FileManager.default.contents(atPath: base + ".answer") ?? Data()),
-            prompts: String(environment.pinentryLog.dropFirst(before))
-        )
+        let (ceremony, answer) = try await environment.performKeyCeremony(command, extra: extra)
+        #expect(answer?.phone == nil, "it has scanned the code")
+        let prompts = String(environment.pinentryLog.dropFirst(before))
+        return Result(ceremony: ceremony, answer: answer?.response ?? [], prompts: prompts)
     }
 
     /// Creates an SSH key and returns it with the prompts that the user saw.
@@ -193,35 +177,54 @@ struct SSHKeyTests {
         #expect(!off.prompts.contains("GETPIN"), "the user is not asked")
     }
 
+    /// A browser that writes what the page receives to a file.
+    private static let browser = """
+        #!/usr/bin/env python3
+        import http.cookiejar, os, sys, urllib.request
+        jar = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
+        browser = urllib.request.build_opener(urllib.request.ProxyHandler({}), jar)
+        browser.open(sys.argv[1]).read()
+        origin = sys.argv[1].split("/open/")[0]
+        browser.open(origin + "/").read()
+        with browser.open(origin + "/events") as events, open(os.environ["TEST_PAGE"], "wb", 0) as file:
+            for line in events:
+                file.write(line)
+        """
+
     /// Runs `hybrid-key link` for the only key of a computer, whose user answers yes to each question.
     ///
     /// - Parameters:
     ///   - key: The key that the computer remembers.
     ///   - extra: Options of hybrid-auth.
-    private func link(_ key: StoredSSHKey, extra: [String]) async throws -> (ceremony: CeremonyResult, links: String) {
+    private func link(
+        _ key: StoredSSHKey,
+        extra: [String]
+    ) async throws -> (ceremony: CeremonyResult, page: String, links: String) {
         let environment = try CeremonyEnvironment.shared()
         let state = ["XDG_STATE_HOME": "\(environment.folder)/\(UUID().uuidString.prefix(8))"]
         let folder = try StateFolder(path: "\(state["XDG_STATE_HOME"] ?? "")/hybrid/key")
         try SSHKeyStore(in: folder).add([key])
+        let (browser, page) = ("\(folder.path)/browser", "\(folder.path)/page")
+        try await TestFile.writeProgram(Self.browser, to: browser)
         let program = try environment.start(
             "hybrid-key",
-            ["link", "--json"] + environment.network,
-            variables: state,
+            ["link", "--json", "--open"] + environment.network,
+            variables: state.merging(["BROWSER": browser, "TEST_PAGE": page]) { $1 },
             input: "yes\n"
         )
-        let event = try await program.line { $0.contains(#""event":"qr""#) }
-        let code = try JSONDecoder().decode(JSONValue.self, from: Data(event.utf8)).text("text")
+        let code = try await environment.code(of: program)
+        try await Waiting.until("the page in the browser") { !TestFile.text(page).isEmpty }
         let phone = try environment.startAuthenticator(code, extra: extra)
         let ceremony = CeremonyResult(client: try await program.ending(), authenticator: try await phone.ending())
         let list = try environment.start("hybrid-client", ["phones", "list", "--json"], variables: state)
-        return (ceremony, try await list.ending().output)
+        return (ceremony, TestFile.text(page), try await list.ending().output)
     }
 
     @Test("The phone that signs with an SSH key is linked, without a website")
     func link() async throws {
         let (key, _) = try await create()
         let before = try CeremonyEnvironment.shared().pinentryLog.count
-        let (ceremony, links) = try await link(key, extra: ["--link-as", "work laptop"])
+        let (ceremony, page, links) = try await link(key, extra: ["--link-as", "work laptop", "--json"])
         ceremony.expectSuccess()
         let events = try ceremony.client.events()
         let request = try #require(events.first)
@@ -230,13 +233,18 @@ struct SSHKeyTests {
         #expect(request["fingerprint"] == .text("\(key.publicKey.fingerprint)"), "\(request)")
         let offer = try #require(events.first { $0["notice"] == "link-offer" })
         #expect(offer["evidence"] == "verified", "\(offer)")
-        let message = try offer.text("message")
-        #expect(try message.contains(offer.text("link_code")) && !message.contains("website"), "\(message)")
+        let (message, digits) = (try offer.text("message"), try offer.text("link_code"))
+        #expect(message.contains(digits) && !message.contains("website"), "\(message)")
+        #expect(digits.wholeMatch(of: /\d{3} \d{3}/) != nil)
+        #expect(page.contains("link code \(digits)"), "\(page)")
+        let offered = try #require(try ceremony.authenticator.events().first { $0["notice"] == "link-offered" })
+        #expect(offered["link_code"] == .text(digits), "\(offered)")
+        #expect(try offered.text("message").contains(digits), "\(offered)")
         let link = try #require(try JSONValue.lines(links).first, "\(ceremony)")
         #expect(link["evidence"] == "verified" && link["link_code"] == .boolean(true), "\(link)")
         #expect(link["key"] == .text("\(key.publicKey.fingerprint)"), "\(link)")
         let prompts = try CeremonyEnvironment.shared().pinentryLog.dropFirst(before)
-        #expect(prompts.contains(LinkProof.namespace), "\(prompts)")
+        #expect(prompts.contains(LinkProof.namespace) && prompts.contains(digits), "\(prompts)")
     }
 
     @Test("A phone that signs with another key, or offers no link, is not linked, and the user is not asked")
@@ -255,7 +263,7 @@ struct SSHKeyTests {
             (try #require(other), label, "wrong-ssh-key", 65), (key, ["--no-ask-to-link"], "no-link-offered", 77),
         ]
         for (key, options, code, status) in cases {
-            let (ceremony, links) = try await link(key, extra: options)
+            let (ceremony, _, links) = try await link(key, extra: options)
             #expect(ceremony.client.status == Int32(status), "\(ceremony)")
             let events = try ceremony.client.events()
             #expect(try events.last?.text("code") == code, "\(ceremony)")

@@ -3,6 +3,7 @@
 internal import Glibc
 internal import HybridCaBLE
 package import HybridCommandSupport
+internal import HybridDBus
 package import HybridLocalPage
 internal import HybridPrimitives
 internal import HybridProgram
@@ -22,8 +23,9 @@ package final class CodePage: Sendable {
     /// - Parameters:
     ///   - subject: The purpose of the ceremony.
     ///   - report: The report that also shows what the page cannot.
-    /// - Throws: ``CommandFailure`` if no page can be served.
+    /// - Throws: ``CommandFailure`` if no page can be served, or the session is locked.
     package static func start(_ subject: PageSubject, _ report: ProgressReport) async throws -> CodePage {
+        guard !SessionLock.isLocked() else { throw CommandFailure.sessionLocked }
         do {
             return CodePage(try await PageServer.start(subject), report)
         } catch let error as PageError {

@@ -5,6 +5,7 @@ internal import HybridCTAP
 internal import HybridCaBLE
 internal import HybridClientCeremony
 internal import HybridCommandSupport
+internal import HybridDBus
 internal import HybridLocalPage
 internal import HybridNetwork
 internal import HybridPrimitives
@@ -20,6 +21,8 @@ struct ShowQRRunner: Sendable {
     /// Maximum time until a phone has been found.
     private let limit: Duration
     private let store: LinkStore?
+    /// The linked phone that the user has named.
+    private let namedPhone: String?
     private let linkQuestion: LinkQuestion?
 
     /// Creates a run: reads settings, certificates and the request, starts the page and creates the image file.
@@ -41,6 +44,7 @@ struct ShowQRRunner: Sendable {
         )
         linkQuestion = flags.link ? LinkQuestion(readsTerminal: flags.request == "-") : nil
         store = try flags.linkStore(report)
+        namedPhone = flags.phone
         let page = flags.open ? try await CodePage.start(subject, report) : nil
         run = ClientRun(
             adapter: flags.options.network.adapter,
@@ -50,7 +54,7 @@ struct ShowQRRunner: Sendable {
             report: report,
             page: page,
             display: try CodeDisplay(report, page, imagePath: flags.code.qrOutput, printsText: flags.code.printUrl),
-            phones: try Self.phones(flags, store, for: ceremony.ctapRequest.command),
+            phones: try Self.phones(flags, store, for: ceremony.ctapRequest.command, report),
             linking: flags.link ? Self.linking(store) : nil
         )
     }
@@ -61,8 +65,24 @@ struct ShowQRRunner: Sendable {
         return LinkOfferPolicy(knownKey: { id, site in keys?.key(id, of: site) })
     }
 
-    /// Returns the linked phones to contact; `nil` if there are none.
+    /// Returns the linked phones to contact; `nil` if there are none, or the session is locked.
     private static func phones(
+        _ flags: ShowQRCommand,
+        _ store: LinkStore?,
+        for command: CTAPCommand,
+        _ report: ProgressReport
+    ) throws(CommandFailure) -> LinkedPhones? {
+        guard let phones = try chosenPhones(flags, store, for: command) else { return nil }
+        // The user may be away, so the request may be that of another program.
+        guard !SessionLock.isLocked() else {
+            let text = "the session is locked, so no linked phone is contacted; scan the code"
+            report.notify(ProgressState("session-locked", text))
+            return nil
+        }
+        return phones
+    }
+
+    private static func chosenPhones(
         _ flags: ShowQRCommand,
         _ store: LinkStore?,
         for command: CTAPCommand
@@ -84,25 +104,32 @@ struct ShowQRRunner: Sendable {
     /// - Throws: ``CommandFailure``.
     func response() async throws -> (json: [UInt8], link: OfferedLink?) {
         reportRequest()
-        let (response, passkey, link) = try await run.perform(
+        let (response, result) = try await run.perform(
             ceremony.ctapRequest,
             for: { [ceremony] phone throws(MissingAbility) in try ceremony.ctapRequest(for: phone) },
             answer: { [self] result in
                 guard result.response.status == .success else {
                     throw PhoneRefusal(result.response.status, for: ceremony.relyingPartyID)
                 }
-                let response = try ceremony.responseJSON(body: result.response.body, phone: result.info)
-                return (response, created(in: result.response), result.offeredLink)
+                return (try ceremony.responseJSON(body: result.response.body, phone: result.info), result)
             }
         )
-        if let passkey { store?.createdPasskeys.add(passkey, of: ceremony.relyingPartyID) }
-        return (response, link)
+        if let passkey = CreatedPasskeys.passkey(in: result.response, to: ceremony.ctapRequest) {
+            reportCreation(of: passkey, by: result.linkedPhone)
+            store?.createdPasskeys.add(passkey, of: ceremony.relyingPartyID)
+        }
+        return (response, result.offeredLink)
     }
 
-    /// Returns the passkey that a valid response to a registration contains; `nil` for a sign-in.
-    private func created(in response: CTAPResponse) -> AttestedCredential? {
-        guard ceremony.ctapRequest.command == .makeCredential else { return nil }
-        return (try? MakeCredentialResponse(parsing: response.body))?.authenticatorData.attestedCredential
+    /// Reports the phone that has created a passkey, if the user has named one: another one may have scanned the code.
+    private func reportCreation(of passkey: AttestedCredential, by phone: PhoneName?) {
+        guard let namedPhone else { return }
+        let creator = CreatorText(linkedPhone: phone?.description, named: namedPhone)
+        let fingerprint = passkey.publicKey.fingerprint
+        var details = [("fingerprint", fingerprint)]
+        if let phone { details.append(("phone", phone.description)) }
+        let text = "\(creator) has created the passkey with the fingerprint \(fingerprint)"
+        report.notify(ProgressState("passkey-created", text, details: details))
     }
 
     /// True if the user wants to link the phone.

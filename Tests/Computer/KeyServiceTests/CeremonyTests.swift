@@ -109,6 +109,24 @@ struct CeremonyRequestTests {
     }
 }
 
+@Suite("Answers of ceremonies")
+struct CeremonyAnswerTests {
+    @Test("An answer names the linked phone, or none if a phone has scanned the code")
+    func roundTrip() {
+        for phone in ["Pixel 8", "Mädchentelefon", nil] {
+            let answer = CeremonyAnswer(response: [0, 1], phone: phone)
+            #expect(CeremonyAnswer(parsing: answer.encoded) == answer)
+        }
+    }
+
+    @Test("An answer without a response, or with a damaged name, is none")
+    func malformed() {
+        for bytes: [UInt8] in [[], [0], [1], [1, 65], [2, 65, 0], [1, 0xFF, 0]] {
+            #expect(CeremonyAnswer(parsing: bytes) == nil, "\(bytes)")
+        }
+    }
+}
+
 @Suite("Creation of keys")
 struct KeyCreationTests {
     let id: RelyingPartyID

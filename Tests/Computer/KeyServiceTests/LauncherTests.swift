@@ -11,6 +11,9 @@ import Testing
 
 @Suite("Processes of a ceremony", .timeLimit(.minutes(5)))
 struct LauncherTests {
+    /// The answer `x` of a phone that has scanned the code.
+    private static let scanned = CeremonyAnswer(response: Array("x".utf8), phone: nil)
+
     private func perform(
         _ child: String,
         prompt: String? = nil,
@@ -41,11 +44,11 @@ struct LauncherTests {
     func response() async throws {
         try await TestFolder.with { folder in
             let outcome = try await perform(
-                "echo progress \"$@\" >&2; head -c 4 >/dev/null; printf '\\060answer'",
+                "echo progress \"$@\" >&2; head -c 4 >/dev/null; printf '\\007Pixel 8\\060answer'",
                 prompt: "cat >\(folder.path)/seen.new; mv \(folder.path)/seen.new \(folder.path)/seen",
                 in: folder
             )
-            #expect(outcome == .answered(Array("0answer".utf8)))
+            #expect(outcome == .answered(CeremonyAnswer(response: Array("0answer".utf8), phone: "Pixel 8")))
             try await Waiting.until("the prompt to end") { !TestFile.text(folder.path + "/seen").isEmpty }
             #expect(TestFile.text(folder.path + "/seen") == "{\"event\":\"request\"}\nprogress --display json\n")
         }
@@ -55,9 +58,9 @@ struct LauncherTests {
     func failure() async throws {
         try await TestFolder.with { folder in
             for (child, expected) in [
-                ("exit 77", CeremonyOutcome.failed(.notPermitted)), ("printf xy; exit 69", .failed(.unavailable)),
+                ("exit 77", CeremonyOutcome.failed(.notPermitted)), ("printf '\\0xy'; exit 69", .failed(.unavailable)),
                 ("printf x; exit 69", .refused(CTAPStatus(rawValue: UInt8(ascii: "x")), .unavailable)),
-                ("kill -9 $$", .failed(.software)), ("true", .failed(.software)),
+                ("kill -9 $$", .failed(.software)), ("true", .failed(.software)), ("printf x", .failed(.software)),
             ] {
                 let outcome = try await perform(child, in: folder)
                 #expect(outcome == expected, "\(child)")
@@ -83,9 +86,9 @@ struct LauncherTests {
             #expect(first == .failed(.unavailable))
             let file = folder.path + "/said"
             let answers = "echo proceed; echo cancelled; echo show-code; touch \(file); cat >/dev/null"
-            let other = "while ! [ -e \(file) ]; do sleep 0.01; done; printf x"
+            let other = "while ! [ -e \(file) ]; do sleep 0.01; done; printf '\\0x'"
             let second = try await perform(other, prompt: answers, in: folder)
-            #expect(second == .answered(Array("x".utf8)))
+            #expect(second == .answered(Self.scanned))
         }
     }
 
@@ -94,10 +97,10 @@ struct LauncherTests {
         try await TestFolder.with { folder in
             let request = CeremonyRequest(try CeremonyRequestTests().request.command, purpose: "p", seconds: 100)
             let length = request.encoded.count
-            let child = "head -c \(length) >/dev/null; head -c 1"
+            let child = "head -c \(length) >/dev/null; printf '\\0'; head -c 1"
             for (answer, byte) in [("show-code", CeremonyRequest.showCode), ("proceed", CeremonyRequest.usePhone)] {
                 let outcome = try await perform(child, prompt: "echo \(answer); cat >/dev/null", in: folder)
-                #expect(outcome == .answered([byte]))
+                #expect(outcome == .answered(CeremonyAnswer(response: [byte], phone: nil)))
             }
         }
     }
@@ -105,9 +108,9 @@ struct LauncherTests {
     @Test("A prompt that ends after the answer does not take it back")
     func endOfPromptAfterAnswer() async throws {
         try await TestFolder.with { folder in
-            let child = "printf x; echo done >&2; sleep 0.5"
+            let child = "printf '\\0x'; echo done >&2; sleep 0.5"
             let outcome = try await perform(child, prompt: "read request; read done; exit 0", in: folder)
-            #expect(outcome == .answered(Array("x".utf8)))
+            #expect(outcome == .answered(Self.scanned))
         }
     }
 
@@ -139,12 +142,12 @@ struct LauncherTests {
         try await TestFolder.with { folder in
             for isLocked in [true, false] {
                 let outcome = try await perform(
-                    "touch \(folder.path)/contacted; printf x",
+                    "touch \(folder.path)/contacted; printf '\\0x'",
                     prompt: "touch \(folder.path)/opened; cat >/dev/null",
                     isLocked: isLocked,
                     in: folder
                 )
-                #expect(outcome == (isLocked ? .sessionLocked : .answered(Array("x".utf8))))
+                #expect(outcome == (isLocked ? .sessionLocked : .answered(Self.scanned)))
                 #expect(TestFile.contents(below: folder.path).keys.contains("contacted") != isLocked)
             }
             try await Waiting.until("the prompt") { TestFile.contents(below: folder.path).keys.contains("opened") }
@@ -209,7 +212,7 @@ struct LauncherTests {
         try await TestFolder.with { folder in
             let count = CeremonyLauncher.maximumResponse + 1
             let outcome = try await perform("head -c \(count) /dev/zero", in: folder)
-            #expect(outcome != .answered([UInt8](repeating: 0, count: count)))
+            #expect(outcome == .failed(.software))
         }
     }
 

@@ -92,7 +92,7 @@ struct PAMEnrolmentTests {
         #expect(credential.bytes == [0xFB, 0xFF])
         let point = Data(key.publicKey.rawRepresentation).base64EncodedString()
         #expect(line == "ada:+/8=,\(point),es256,+presence+verification")
-        let hash = Data(SHA256.hash(data: key.publicKey.x963Representation)).base64EncodedString()
+        let hash = Data(SHA256.hash(data: COSEKey(key.publicKey).encoded)).base64EncodedString()
         #expect(fingerprint + "=" == "SHA256:" + hash)
     }
 

@@ -4,8 +4,8 @@
 
     key_phone.py FOLDER --display DISPLAY
 
-The RP ID decides: the phone of wait.example waits for the end of the input, that of declined.example declines, and that
-of broken.example is not found.
+It writes the length of a phone's name, which is 0, and the response. The RP ID decides: the phone of wait.example waits
+for the end of the input, that of declined.example declines, and that of broken.example is not found.
 """
 import hashlib, json, os, sys
 
@@ -63,7 +63,7 @@ if command == 1:
         file.write(key.private_bytes(*encoding))
     public = cbor.encode(ES256.from_cryptography_key(key.public_key()))
     attested = bytes(16) + len(credential).to_bytes(2, "big") + credential + public
-    end(0, b"\0" + cbor.encode({1: "none", 2: data(relying_party, 0x45, attested), 3: {}}))
+    end(0, b"\0\0" + cbor.encode({1: "none", 2: data(relying_party, 0x45, attested), 3: {}}))
 
 known = [item["id"] for item in parameters.get(3, []) if os.path.exists(path(item["id"]))]
 if not known:
@@ -72,4 +72,4 @@ with open(path(known[0]), "rb") as file:
     key = serialization.load_pem_private_key(file.read(), None)
 signed = data(relying_party, 0x05)
 signature = key.sign(signed + parameters[2], ec.ECDSA(hashes.SHA256()))
-end(0, b"\0" + cbor.encode({1: {"id": known[0], "type": "public-key"}, 2: signed, 3: signature}))
+end(0, b"\0\0" + cbor.encode({1: {"id": known[0], "type": "public-key"}, 2: signed, 3: signature}))

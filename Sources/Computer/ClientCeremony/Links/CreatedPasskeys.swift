@@ -100,9 +100,20 @@ package struct CreatedPasskeys: Sendable {
         }
     }
 
-    /// Adds a passkey with a key on P-256; others are not remembered.
+    /// Returns the passkey in the response to a registration.
+    ///
+    /// - Returns: `nil` for a sign-in, and for a response that creates no passkey for the request's relying party.
+    package static func passkey(in response: CTAPResponse, to request: CTAPRequest) -> AttestedCredential? {
+        guard case .makeCredential(let request) = request, response.status == .success,
+            let data = (try? MakeCredentialResponse(parsing: response.body))?.authenticatorData,
+            data.relyingPartyIDHash == request.relyingParty.id.hash
+        else { return nil }
+        return data.attestedCredential
+    }
+
+    /// Adds a passkey of a website with a key on P-256; others are not remembered.
     package func add(_ credential: AttestedCredential, of relyingParty: RelyingPartyID) {
-        guard let key = credential.publicKey.p256 else { return }
+        guard relyingParty.kind == .domain, let key = credential.publicKey.p256 else { return }
         do throws(CommandFailure) {
             let folder = try StateFolder(path: path)
             try folder.whileLocked { () throws(CommandFailure) in

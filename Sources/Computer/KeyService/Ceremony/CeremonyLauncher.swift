@@ -8,8 +8,8 @@ internal import HybridThreads
 
 /// The outcome of a ceremony.
 package enum CeremonyOutcome: Hashable, Sendable {
-    /// The phone has performed the request: a CTAP response as received, with its status byte.
-    case answered([UInt8])
+    /// A phone has performed the request.
+    case answered(CeremonyAnswer)
     /// The phone has refused the request; the prompt shows the reason.
     case refused(CTAPStatus, ExitStatus)
     /// The user canceled at the prompt, or the client has left.
@@ -58,7 +58,7 @@ final class RequestWindowDisplay {
 /// The secret of the code passes from the ceremony to the prompt directly. If this process ends, both see the end of
 /// their input and end, too.
 package struct CeremonyLauncher: Sendable {
-    /// Maximum length of a response in bytes.
+    /// Maximum length of an encoded answer in bytes.
     static let maximumResponse = 64 * 1024
     /// Time for the process to end after a cancellation; it sends a last message to the phone.
     private static let endTimeout = Duration.seconds(8)
@@ -252,7 +252,9 @@ package struct CeremonyLauncher: Sendable {
         case .timedOut: return .failed(.temporary)
         case .complete(let bytes):
             guard case .exited(let code)? = ending else { return .failed(.software) }
-            if code == ExitStatus.done.rawValue, !bytes.isEmpty { return .answered(bytes) }
+            if code == ExitStatus.done.rawValue, let answer = CeremonyAnswer(parsing: bytes) {
+                return .answered(answer)
+            }
             switch ExitStatus(rawValue: code) {
             case .interrupted: return .cancelled
             case .done, nil: return .failed(.software)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Crypto
 package import HybridCTAP
 internal import HybridPrimitives
 
@@ -76,8 +75,6 @@ package struct PAMEnrolment: Sendable {
         func base64(_ bytes: some Collection<UInt8>) -> String { String(decoding: Base64.encode(bytes), as: UTF8.self) }
         // The point without the byte that states its form: x ‖ y, 64 bytes.
         let fields = [base64(credential.id.bytes), base64(point.dropFirst()), "es256", "+presence+verification"]
-        let hash = String(decoding: Base64.encode(Array(SHA256.hash(data: point))), as: UTF8.self)
-        let fingerprint = "SHA256:" + hash.prefix { $0 != "=" }
-        return (credential.id, "\(user):\(fields.joined(separator: ","))", fingerprint)
+        return (credential.id, "\(user):\(fields.joined(separator: ","))", credential.publicKey.fingerprint)
     }
 }

@@ -197,8 +197,8 @@ final class SecurityKeyWindow: Sendable {
             cancellation: cancellation
         )
         switch result {
-        case .answered(let bytes):
-            let response = try? CTAPResponse(parsing: bytes)
+        case .answered(let answer):
+            let response = try? CTAPResponse(parsing: answer.response)
             post(.phone(response.map(PhoneCeremonyOutcome.responded) ?? .failed))
             dependencies.launcher.leave(window)
             return nil

@@ -89,8 +89,8 @@ package struct SSHSigner: Sendable {
         case .cancelled: return (.failure(.notSigned), "cancelled")
         case .refused(_, let status), .failed(let status):
             return (.failure(.notSigned), status == .notPermitted ? "declined" : "failed: \(status.name)")
-        case .answered(let bytes):
-            guard let signature = Self.signature(in: bytes, by: key, over: job.request.data) else {
+        case .answered(let answer):
+            guard let signature = Self.signature(in: answer.response, by: key, over: job.request.data) else {
                 return (.failure(.notSigned), "failed: the phone's answer is not a signature for this request")
             }
             return (.success(signature), "signed")

@@ -2,6 +2,7 @@
 
 public import Crypto
 public import HybridCBOR
+internal import HybridPrimitives
 
 /// A credential's public key in authenticator data (RFC 9052 §7, WebAuthn Level 3 §6.5.1.1).
 ///
@@ -73,6 +74,12 @@ public struct COSEKey: Hashable, Sendable {
     /// The key for verifying signatures; `nil` for a key on another curve.
     public var p256: P256.Signing.PublicKey? {
         x963Representation.flatMap { try? P256.Signing.PublicKey(x963Representation: $0) }
+    }
+
+    /// `SHA256:` and the hash of ``encoded`` in Base64 without padding, so that people can compare keys.
+    public var fingerprint: String {
+        let digits = Base64.encode(Array(SHA256.hash(data: encoded))).prefix { $0 != UInt8(ascii: "=") }
+        return "SHA256:" + String(decoding: digits, as: UTF8.self)
     }
 
     private enum Parameter {

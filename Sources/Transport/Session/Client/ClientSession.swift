@@ -170,6 +170,8 @@ public struct ClientResult: Sendable {
     public let encodedInfo: [UInt8]
     /// The link that the phone offers; the user must confirm it.
     public let offeredLink: OfferedLink?
+    /// The name of the linked phone that has answered; `nil` for a phone that has scanned the code.
+    public internal(set) var linkedPhone: PhoneName?
 }
 
 /// Limits for the waits of a client.

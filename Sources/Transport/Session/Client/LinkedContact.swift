@@ -181,7 +181,9 @@ extension ClientSession {
                 throw contact.failure(error)
             }
         }
-        return try outcome.get()
+        var result = try outcome.get()
+        result.linkedPhone = link.name
+        return result
     }
 
     private func reach<Unfit: Error>(
