@@ -407,9 +407,20 @@ struct CeremonyTests {
     func wrongOrigin() throws {
         for json in [Fixture.creation(), Fixture.request()] {
             let options = try PublicKeyOptions(json: Array(json.utf8))
-            #expect(throws: RelyingPartyIDError.self) {
+            let error = #expect(throws: RelyingPartyIDError.self) {
                 try Ceremony(options, origin: Origin("https://evil-example.com"))
             }
+            let cause = "https://evil-example.com is not permitted to use the relying party ID example.com; "
+            #expect(error?.sentence == cause + "it must be its host or a parent of it")
+        }
+    }
+
+    @Test("an ID that is no domain name is rejected for that reason")
+    func notADomain() throws {
+        for id in ["-app.example.com", "App.example.com", "example.com:443"] {
+            let options = try PublicKeyOptions(json: Array(Fixture.request(["rpId": "\"\(id)\""]).utf8))
+            let error = #expect(throws: RelyingPartyIDError.self) { try Ceremony(options, origin: Fixture.origin()) }
+            #expect(error == .notADomain && error?.sentence.contains("lower-case domain name") == true, "\(id)")
         }
     }
 
