@@ -6,8 +6,9 @@ private import CNIOBoringSSL
 //
 // - ASN1_STRING_get0_data, ASN1_STRING_length, ASN1_TIME_to_posix, BIO_free, BIO_new_mem_buf, ERR_GET_LIB, ERR_GET_REASON,
 //   ERR_clear_error, ERR_peek_last_error, EVP_PKEY_free, GENERAL_NAMES_free, OPENSSL_cleanse, OPENSSL_free, PEM_read_bio,
-//   PEM_read_bio_PrivateKey, PEM_read_bio_X509, X509_free, X509_get0_notAfter, X509_get0_notBefore, X509_get_ext_d2i,
-//   X509_get_issuer_name, X509_get_subject_name, d2i_X509, i2d_X509, i2d_X509_NAME, sk_GENERAL_NAME_num, sk_GENERAL_NAME_value
+//   PEM_read_bio_PrivateKey, PEM_read_bio_X509, X509_free, X509_get0_notAfter, X509_get0_notBefore, X509_get0_pubkey,
+//   X509_get_ext_d2i, X509_get_issuer_name, X509_get_subject_name, X509_verify, d2i_X509, i2d_X509, i2d_X509_NAME,
+//   sk_GENERAL_NAME_num, sk_GENERAL_NAME_value
 
 /// A certificate (RFC 5280 §4.1), verified or not.
 package struct Certificate: ~Copyable {
@@ -42,6 +43,19 @@ package struct Certificate: ~Copyable {
         guard let encoded else { return [] }
         defer { OPENSSL_free(encoded) }
         return Array(UnsafeBufferPointer(start: encoded, count: max(0, Int(length))))
+    }
+
+    /// Returns true if the certificate's key has signed another certificate, which is in DER.
+    package func hasSigned(_ der: [UInt8]) -> Bool {
+        defer { ERR_clear_error() }
+        let other = der.withUnsafeBufferPointer { bytes in
+            var start = bytes.baseAddress
+            return d2i_X509(nil, &start, bytes.count)
+        }
+        guard let other else { return false }
+        defer { X509_free(other) }
+        guard let key = X509_get0_pubkey(pointer) else { return false }
+        return X509_verify(other, key) == 1
     }
 
     /// Start of the validity period, in seconds since 1970; `nil` if it cannot be read.

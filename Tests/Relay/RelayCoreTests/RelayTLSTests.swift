@@ -151,8 +151,12 @@ struct RelayTLSTests {
         #expect(leaf.problem(replacing: nil, now: now) == nil, "a private authority may have issued it")
         #expect(leaf.problem(replacing: complete, now: now) == "the issuers' certificates are missing")
         #expect(try chain(text("own")).problem(replacing: complete, now: now) == nil, "its own issuer")
-        let foreign = try chain(text("leaf") + text("other"))
-        #expect(foreign.problem(replacing: nil, now: now)?.contains("issuer is not the next one") == true)
+        // The second authority has the same name and another key.
+        let namesake = TestFile.text(try await CertificateFiles().directory + "/own.pem")
+        for issuer in [text("other"), namesake] {
+            let foreign = try chain(text("leaf") + issuer)
+            #expect(foreign.problem(replacing: nil, now: now)?.contains("issuer is not the next one") == true)
+        }
         #expect(complete.problem(replacing: leaf, now: now + 3 * 86_400) == "a certificate has expired")
         #expect(complete.problem(replacing: leaf, now: now - 3 * 86_400) == "a certificate is not valid yet")
     }

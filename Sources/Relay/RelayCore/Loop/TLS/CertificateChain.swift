@@ -13,7 +13,7 @@ public struct CertificateChain: Hashable, Sendable {
     public private(set) var expiry: Int?
     /// Number of certificates.
     public private(set) var count = 0
-    /// True if each certificate's issuer is the next certificate.
+    /// True if each certificate is issued and signed by the next certificate.
     private var isLinked = true
     /// True if the last certificate is its own issuer.
     private var endsWithRoot = false
@@ -21,11 +21,11 @@ public struct CertificateChain: Hashable, Sendable {
     /// Reads a PEM chain; `nil` if it has no certificate.
     init?(parsing pem: [UInt8]) {
         var chain = CertificateChain()
-        var issuer: [UInt8]?
+        var last: (issuer: [UInt8], der: [UInt8])?
         // Whatever follows the certificates does not matter here.
         _ = PEM.certificates(in: pem) { certificate in
-            chain.add(certificate, after: issuer)
-            issuer = certificate.issuer
+            chain.add(certificate, after: last)
+            last = (certificate.issuer, certificate.der ?? [])
             return true
         }
         guard chain.count > 0 else { return nil }
@@ -34,12 +34,13 @@ public struct CertificateChain: Hashable, Sendable {
 
     private init() {}
 
-    private mutating func add(_ certificate: borrowing Certificate, after issuer: [UInt8]?) {
+    private mutating func add(_ certificate: borrowing Certificate, after last: (issuer: [UInt8], der: [UInt8])?) {
         count += 1
         if let first = certificate.notBefore { start = max(start ?? .min, first) }
         if let last = certificate.notAfter { expiry = min(expiry ?? .max, last) }
         let subject = certificate.subject
-        if let issuer, issuer != subject { isLinked = false }
+        // An authority may have a second certificate of the same name with another key.
+        if let last, last.issuer != subject || !certificate.hasSigned(last.der) { isLinked = false }
         endsWithRoot = subject == certificate.issuer
     }
 
