@@ -59,8 +59,9 @@ package enum PasskeySignal: Equatable, Sendable {
         }
     }
 
-    /// Reads the members of one signal; unknown ones are ignored, as in every dictionary of WebIDL. Returns `nil` if no
-    /// passkey can have the ID.
+    /// Reads the members of one signal; unknown ones are ignored, as in every dictionary of WebIDL.
+    ///
+    /// It is `nil` if no passkey can have the ID.
     private init?(_ json: JSONCursor) throws {
         func valid<Value>(_ name: String, _ json: JSONCursor, _ read: (String) -> Value?) throws -> Value {
             guard let value = read(try json.text) else {

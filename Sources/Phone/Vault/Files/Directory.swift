@@ -304,10 +304,10 @@ final class Directory: Sendable {
         FileStep.record(.syncedDirectory(AbsolutePath.normalize(path)))
     }
 
-    /// Returns the status of a name, by default without following symbolic links; `nil` if it cannot be read.
     /// Returns true if no other user can access a file of the directory, or if it is missing.
     func isPrivate(_ name: String) -> Bool { status(of: name).map { $0.st_mode & 0o077 == 0 } ?? true }
 
+    /// Returns the status of a name, by default without following symbolic links; `nil` if it cannot be read.
     private func status(of name: String, flags: Int32 = AT_SYMLINK_NOFOLLOW) -> stat? {
         var status = stat()
         return fstatat(descriptor, name, &status, flags) == 0 ? status : nil
