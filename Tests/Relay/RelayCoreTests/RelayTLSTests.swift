@@ -152,8 +152,9 @@ struct RelayTLSTests {
         #expect(leaf.problem(replacing: complete, now: now) == "the issuers' certificates are missing")
         #expect(try chain(text("own")).problem(replacing: complete, now: now) == nil, "its own issuer")
         // The second authority has the same name and another key.
-        let namesake = TestFile.text(try await CertificateFiles().directory + "/own.pem")
-        for issuer in [text("other"), namesake] {
+        let others = try await CertificateFiles()
+        for issuer in [text("other"), TestFile.text(others.directory + "/own.pem")] {
+            #expect(issuer.contains("BEGIN CERTIFICATE"))
             let foreign = try chain(text("leaf") + issuer)
             #expect(foreign.problem(replacing: nil, now: now)?.contains("issuer is not the next one") == true)
         }
