@@ -101,9 +101,11 @@ struct ScanTests {
         try await TestRadio.run { testRadio in
             try await testRadio.radio(.scanner, "hci0") { scanner in
                 try await scanner.withScan { adverts in
+                    let halt = ContinuousClock.now
                     try await testRadio.control.haltDiscovery("hci0")
                     _ = try await testRadio.control.inject(sent.bytes)
                     _ = try await adverts.received(until: sent)
+                    #expect(ContinuousClock.now - halt > .seconds(5), "bluetoothd itself pauses for 5 s")
                 }
             }
         }
