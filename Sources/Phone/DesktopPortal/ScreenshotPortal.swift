@@ -47,7 +47,7 @@ package enum ScreenshotPortal {
         let rule = "type='signal',interface='\(requestInterface)',member='Response',path='\(request)'"
         do throws(BusError) {
             // Subscribe before the call, because a portal that does not ask the user answers immediately.
-            _ = try await connection.observe([rule]) { event in
+            _ = try await connection.observeOwner(of: name, [rule]) { event in
                 switch event {
                 case .signal(let message):
                     if message.isSignal(requestInterface, "Response"), message.path == request {
@@ -74,17 +74,9 @@ package enum ScreenshotPortal {
             continuation.yield(.failure(.timedOut))
         }
         defer { timer.cancel() }
-        let portal: String?
-        do throws(BusError) {
-            portal = try await connection.owner(of: name)
-        } catch {
-            connection.send(name, request, requestInterface, "Close")
-            throw PortalError(error)
-        }
         for await event in stream {
             switch event {
             case .success(let message):
-                guard message.sender == portal else { continue }
                 return try file(of: message.body)
             case .failure(let error):
                 connection.send(name, request, requestInterface, "Close")

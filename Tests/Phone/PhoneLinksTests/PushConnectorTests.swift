@@ -35,8 +35,7 @@ struct PushConnectorTests {
                         return
                     }
                     #expect(registration.token.matches(call.token))
-                    #expect(await connector.isOwner(call.sender, of: StandInDistributor.name))
-                    #expect(await !connector.isOwner(":1.9999", of: StandInDistributor.name))
+                    #expect(call.distributors == [StandInDistributor.name])
                     try await connector.unregister(registration)
                     #expect(distributor.state.withLock { $0.unregistered } == [registration.token.text])
                     #expect(try await !connector.isActivatable())
@@ -106,7 +105,7 @@ struct PushConnectorTests {
     func lateCall() async throws {
         try await PrivateBus.run { bus in
             try await StandInDistributor.serve(on: bus) { distributor in
-                try await PushConnector.with(on: bus.busAddress) { connector in
+                try await PushConnector.with(on: bus.busAddress, hearing: [StandInDistributor.name]) { connector in
                     distributor.deliver([1], token: "token")
                     try await Waiting.until("the call") { connector.callCount == 1 }
                     #expect(try await !connector.releaseName(ifNoCallAfter: 0))
@@ -116,11 +115,54 @@ struct PushConnectorTests {
         }
     }
 
+    @Test(
+        "Calls of other programs take no place, whether the distributor runs at the start or not",
+        arguments: [true, false]
+    )
+    func strangers(isRunning: Bool) async throws {
+        try await PrivateBus.run { bus in
+            let stranger = try await BusConnection.connect(to: bus.busAddress)
+            @Sendable func flood() async throws {
+                let fields: [String: BusValue] = ["token": .string("stranger"), "message": .bytes([1])]
+                for _ in 0..<100 {
+                    _ = try await stranger.call(
+                        UnifiedPush.service,
+                        UnifiedPush.connectorPath,
+                        UnifiedPush.connector,
+                        "Message",
+                        [.properties(fields)]
+                    )
+                }
+            }
+            @Sendable func check(_ connector: PushConnector, _ distributor: StandInDistributor) async throws {
+                try await flood()
+                distributor.deliver([1], token: "token")
+                var calls = connector.calls.makeAsyncIterator()
+                #expect(await calls.next()?.token == "token")
+                #expect(connector.callCount == 1)
+                for await _ in connector.strangers { break }
+            }
+            let names: Set = [StandInDistributor.name]
+            if isRunning {
+                try await StandInDistributor.serve(on: bus) { distributor in
+                    try await PushConnector.with(on: bus.busAddress, hearing: names) {
+                        try await check($0, distributor)
+                    }
+                }
+            } else {
+                try await PushConnector.with(on: bus.busAddress, hearing: names) { connector in
+                    try await StandInDistributor.serve(on: bus) { try await check(connector, $0) }
+                }
+            }
+            await stranger.close()
+        }
+    }
+
     @Test("Malformed calls are ignored, and the others are bounded")
     func malformed() async throws {
         try await PrivateBus.run { bus in
             try await StandInDistributor.serve(on: bus) { distributor in
-                try await PushConnector.with(on: bus.busAddress) { connector in
+                try await PushConnector.with(on: bus.busAddress, hearing: [StandInDistributor.name]) { connector in
                     let token = BusValue.string("token")
                     let long = BusValue.string(String(repeating: "x", count: 101))
                     let url = BusValue.string("https://push.example/" + String(repeating: "x", count: 1000))

@@ -78,7 +78,7 @@ struct PushReserveTests {
                     },
                     report: { event in lines.withLock { $0.append(PushServiceTests.line(event)) } }
                 )
-                try await PushConnector.with(on: bus.busAddress) { connector in
+                try await PushConnector.with(on: bus.busAddress, hearing: [StandInDistributor.name]) { connector in
                     let run = PushRun(service: service, connector: connector)
                     let tasks = [
                         Task { try await run.handleCalls() }, Task { if maintains { try await run.maintain() } },
@@ -148,6 +148,19 @@ struct PushReserveTests {
                     try await context.until("unsubscribed \(record.label)")
                 }
                 #expect(run.state.read { $0.isSettled })
+            }
+        }
+    }
+
+    @Test("The service does not end while ignored messages count, because its next start would hear as many again")
+    func ignoredMessages() async throws {
+        try await TestFolder.with { folder in
+            try await Self.preparing(folder, at: nil, within: .seconds(3), maintains: false) { _, run in
+                run.state.change { $0.isSettled = true }
+                let activity = run.state.read { $0.activity }
+                #expect(run.isQuiet(since: activity))
+                run.state.change { $0.budgets["token", default: WakeUpBudget()].spend(at: .now) }
+                #expect(!run.isQuiet(since: activity))
             }
         }
     }

@@ -46,6 +46,7 @@ struct PushServiceTests {
 
     private static func serving(
         _ answer: WakeUpAnswer? = .approved,
+        reserve: String? = nil,
         _ body: @Sendable (Context) async throws -> Void
     ) async throws {
         try await TestFolder.with { folder in
@@ -59,6 +60,10 @@ struct PushServiceTests {
                         StoredPhoneLink(link, label: "laptop", created: 1000, push: registration)
                     )
                     try phone.store.add(record)
+                    if let reserve {
+                        let registration = PushRegistration(distributor: reserve, relayKey: try Sample.pushKey())
+                        try phone.store.setReserve(PushReserve(domain: link.domain, registration: registration))
+                    }
                     let lines = Locked<[String]>([])
                     let service = PushService(
                         store: phone.store,
@@ -151,16 +156,22 @@ struct PushServiceTests {
         }
     }
 
-    @Test("Only the distributor of a subscription is heard")
-    func impostor() async throws {
-        try await Self.serving { context in
+    @Test("Only the distributor of a subscription is heard, not even that of another one", arguments: [false, true])
+    func impostor(isDistributor: Bool) async throws {
+        let name = UnifiedPush.distributorPrefix + "Other"
+        try await Self.serving(reserve: name) { context in
             let other = try await BusConnection.connect(to: context.bus.busAddress)
+            if isDistributor {
+                let isOwner = try await other.requestName(name)
+                #expect(isOwner)
+            }
             let token = BusValue.string(context.registration.token.text)
             let body = try context.encrypted(try context.wake())
-            for (member, fields) in [
+            let line = "ignored a program other than the push service sent it"
+            for (count, (member, fields)) in [
                 ("Message", ["token": token, "message": .bytes(body)]), ("Unregistered", ["token": token]),
                 ("NewEndpoint", ["token": token, "endpoint": .string("https://elsewhere.example/")]),
-            ] {
+            ].enumerated() {
                 other.send(
                     UnifiedPush.service,
                     UnifiedPush.connectorPath,
@@ -168,11 +179,32 @@ struct PushServiceTests {
                     member,
                     [.properties(fields)]
                 )
+                try await context.until(line, count: count + 1)
             }
-            try await context.until("ignored a program other than the push service sent it", count: 3)
             #expect(context.phone.asked == 0)
             #expect(try context.record.isUnreachable(at: 0) == false)
             await other.close()
+        }
+    }
+
+    @Test("A push service that delivers messages without a proof is not heard after ten")
+    func flood() async throws {
+        try await Self.serving(.declined) { context in
+            let ignored = "ignored it is not encrypted for this device"
+            for number in 1...WakeUpBudget.maximumIgnored {
+                if number == WakeUpBudget.maximumIgnored {
+                    // Fewer do not end it.
+                    context.deliver(try context.encrypted(try context.wake()))
+                    try await Waiting.until("the question") { context.phone.asked == 1 }
+                }
+                context.deliver([0])
+                try await context.until(ignored, count: number)
+            }
+            try await Waiting.until("the pause") {
+                context.deliver(try context.encrypted(try context.wake()))
+                return context.lines.withLock { $0.contains("ignored too many before it had no proof") }
+            }
+            #expect(context.lines.withLock { $0.count { $0 == ignored } } == WakeUpBudget.maximumIgnored)
         }
     }
 

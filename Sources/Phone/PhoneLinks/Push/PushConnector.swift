@@ -7,8 +7,9 @@ internal import HybridThreads
 
 /// This program's object on the session bus, which distributors call (UnifiedPush, DBUS_0.3.0, "Connector API").
 ///
-/// Any program of the session can call it. A call counts only if it has the token of a registration and comes from the
-/// distributor of that registration; both are checked by ``PushService``.
+/// Any program of the session can call it. Only calls of distributors with a registration are accepted, so that no other
+/// program fills the places of those that wait. A call counts only if it has the token of a registration and comes from
+/// the distributor of that registration; both are checked by ``PushService``.
 struct PushConnector: Sendable {
     /// A call of a distributor.
     struct Call: Sendable {
@@ -22,8 +23,8 @@ struct PushConnector: Sendable {
             case unregistered
         }
 
-        /// The unique name of the caller.
-        let sender: String
+        /// The distributors, by bus name, that the caller was when it called; never empty.
+        let distributors: Set<String>
         /// The token in the call.
         let token: String
         /// The contents.
@@ -40,8 +41,12 @@ struct PushConnector: Sendable {
     private let connection: BusConnection
     /// The calls of distributors; it ends with the connection.
     let calls: AsyncStream<Call>
+    /// Yields an element after calls of programs that are no distributor with a registration.
+    let strangers: AsyncStream<Void>
     /// Number of calls that the stream has accepted.
     private let accepted: Locked<Int>
+    /// The unique name of each distributor with a registration, by bus name; empty if it does not run.
+    private let owners: Locked<[String: String]>
 
     /// Number of calls so far, handled or not.
     var callCount: Int { accepted.withLock { $0 } }
@@ -50,17 +55,28 @@ struct PushConnector: Sendable {
     ///
     /// The object exists before the name, so that no call is lost for which the bus has started this program.
     ///
+    /// - Parameters:
+    ///   - address: The session bus.
+    ///   - distributors: The distributors of existing registrations, which may call as soon as the name is taken.
+    ///   - body: Uses the connector.
     /// - Throws: ``PushFailure``, and the errors of `body`.
     static func with<Result: Sendable>(
         on address: BusAddress,
+        hearing distributors: Set<String> = [],
         _ body: (PushConnector) async throws -> Result
     ) async throws -> Result {
         let (calls, sink) = AsyncStream.makeStream(of: Call.self, bufferingPolicy: .bufferingOldest(maximumCalls))
-        let accepted = Locked(0)
+        let (strangers, alarm) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let (accepted, owners) = (Locked(0), Locked<[String: String]>([:]))
         let connection: BusConnection
         do throws(BusError) {
             connection = try await BusConnection.connect(to: address) { message in
-                answer(message) { call in
+                let callers = owners.withLock { Set($0.filter { $0.value == message.sender }.keys) }
+                return answer(message, of: callers) { call in
+                    if callers.isEmpty {
+                        alarm.yield()
+                        return
+                    }
                     guard case .enqueued = sink.yield(call) else { return }
                     accepted.withLock { $0 += 1 }
                 }
@@ -71,17 +87,52 @@ struct PushConnector: Sendable {
         return try await withCleanup {
             await connection.close()
         } of: {
-            let connector = PushConnector(connection: connection, calls: calls, accepted: accepted)
+            let connector = PushConnector(
+                connection: connection,
+                calls: calls,
+                strangers: strangers,
+                accepted: accepted,
+                owners: owners
+            )
             do throws(BusError) {
-                _ = try await connection.observe([]) { event in
-                    if case .disconnected = event { sink.finish() }
+                // Of all distributors: a rule for each would have to follow the registrations.
+                let rule = BusNames.ownerChanges + ",arg0namespace='\(UnifiedPush.distributorNamespace)'"
+                _ = try await connection.observe([rule]) { event in
+                    switch event {
+                    case .signal(let message):
+                        guard let change = message.ownerChange else { return }
+                        owners.withLock { if $0[change.name] != nil { $0[change.name] = change.owner } }
+                    case .disconnected:
+                        sink.finish()
+                        alarm.finish()
+                    }
                 }
+                for distributor in distributors { try await connector.hear(distributor) }
             } catch {
                 throw PushFailure(error)
             }
             try await connector.takeName()
             return try await body(connector)
         }
+    }
+
+    /// Accepts calls of a distributor from now on.
+    private func hear(_ distributor: String) async throws(BusError) {
+        let isNew = owners.withLock { owners in
+            guard owners[distributor] == nil else { return false }
+            owners[distributor] = ""
+            return true
+        }
+        guard isNew else { return }
+        let owner: String?
+        do throws(BusError) {
+            owner = try await connection.owner(of: distributor)
+        } catch {
+            owners.withLock { $0[distributor] = nil }
+            throw error
+        }
+        // Unless a change was reported meanwhile.
+        owners.withLock { if let owner, $0[distributor] == "" { $0[distributor] = owner } }
     }
 
     private func takeName() async throws {
@@ -111,7 +162,11 @@ struct PushConnector: Sendable {
     }
 
     /// Answers a call on the bus, and passes it on if it is well formed.
-    static func answer(_ message: BusMessage, _ accept: (Call) -> Void) -> BusReply {
+    private static func answer(
+        _ message: BusMessage,
+        of distributors: Set<String>,
+        _ accept: (Call) -> Void
+    ) -> BusReply {
         guard message.path == UnifiedPush.connectorPath else { return .unknownObject }
         guard message.interface == UnifiedPush.connector,
             ["Message", "NewEndpoint", "Unregistered"].contains(message.member)
@@ -122,7 +177,7 @@ struct PushConnector: Sendable {
         if let token = fields["token"]?.text, token.utf8.count <= maximumTokenLength,
             let event = event(message.member, fields)
         {
-            accept(Call(sender: message.sender, token: token, event: event))
+            accept(Call(distributors: distributors, token: token, event: event))
         }
         guard message.member == "Message", let id = fields["id"]?.text, id.utf8.count <= maximumTokenLength else {
             return .values([.properties([:])])
@@ -181,6 +236,11 @@ struct PushConnector: Sendable {
     ///
     /// - Throws: ``PushFailure``.
     func register(_ registration: PushRegistration) async throws {
+        do throws(BusError) {
+            try await hear(registration.distributor)
+        } catch {
+            throw PushFailure(error)
+        }
         let reply = try await call(
             registration.distributor,
             UnifiedPush.distributorPath,
@@ -231,11 +291,6 @@ struct PushConnector: Sendable {
         let reply = try await call(BusNames.daemon, BusNames.daemonPath, BusNames.daemon, "ListActivatableNames", [])
         guard case .array(_, let values)? = reply.first else { return false }
         return values.contains { $0.text == UnifiedPush.service }
-    }
-
-    /// Returns true if a unique name is that of a distributor.
-    func isOwner(_ sender: String, of distributor: String) async -> Bool {
-        (try? await connection.owner(of: distributor)) == sender
     }
 
     private func call(

@@ -99,9 +99,7 @@ struct PushRun: Sendable {
         } catch {
             return ignore(error.sentence)
         }
-        guard await connector.isOwner(call.sender, of: owner.registration.distributor) else {
-            return ignore("a program other than the push service sent it")
-        }
+        guard call.distributors.contains(owner.registration.distributor) else { return ignore(Self.strangerReason) }
         switch call.event {
         case .message(let bytes):
             let isPaused = state.read { $0.budgets[call.token]?.isSpent(at: .now) ?? false }
@@ -112,6 +110,13 @@ struct PushRun: Sendable {
         case .unregistered: setEnded(true, owner)
         }
     }
+
+    /// Reports calls of programs that are no push service of a subscription.
+    func reportStrangers() async {
+        for await _ in connector.strangers { ignore(Self.strangerReason) }
+    }
+
+    private static let strangerReason = "a program other than the push service sent it"
 
     private func ignore(_ reason: String) { service.report(.ignored(reason: reason)) }
 
@@ -341,9 +346,20 @@ struct PushRun: Sendable {
                 }
             }
             try Task.checkCancellation()
-            let isQuiet = state.read { $0.activity == activity && $0.isSettled && $0.handled == connector.callCount }
-            guard isQuiet, try !needsConnections(), try await connector.isActivatable() else { continue }
+            guard isQuiet(since: activity), try !needsConnections(), try await connector.isActivatable() else {
+                continue
+            }
             if try await connector.releaseName(ifNoCallAfter: state.read { $0.handled }) { return }
+        }
+    }
+
+    /// Returns true if nothing has happened since, and nothing is left to do.
+    ///
+    /// Ignored messages count for ten minutes, and the next start would begin with new budgets.
+    func isQuiet(since activity: Int) -> Bool {
+        state.read { state in
+            state.activity == activity && state.isSettled && state.handled == connector.callCount
+                && state.budgets.values.allSatisfy { $0.isFull(at: .now) }
         }
     }
 

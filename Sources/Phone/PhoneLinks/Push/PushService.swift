@@ -89,11 +89,15 @@ package struct PushService: Sendable {
     /// subscription can be prepared, it may end after several attempts.
     ///
     /// - Parameter started: Called when this program has its name on the session bus.
-    /// - Throws: ``PushFailure``, `CancellationError`.
+    /// - Throws: ``PushFailure``, `CommandFailure` if the store cannot be read, `CancellationError`.
     package func run(started: @Sendable () -> Void = {}) async throws {
-        try await PushConnector.with(on: address) { connector in
+        let (contents, reserve) = (try store.contents(), try store.reserve())
+        let registrations = (contents.links + contents.revocations).map(\.push) + [reserve?.registration]
+        let distributors = Set(registrations.compactMap { $0?.distributor })
+        try await PushConnector.with(on: address, hearing: distributors) { connector in
             started()
             let run = PushRun(service: self, connector: connector)
+            async let _: Void = run.reportStrangers()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await run.handleCalls() }
                 group.addTask { try await run.maintain() }

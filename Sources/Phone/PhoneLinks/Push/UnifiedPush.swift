@@ -13,7 +13,8 @@ package enum UnifiedPush {
     static let distributorPath = "/org/unifiedpush/Distributor"
     static let distributor = "org.unifiedpush.Distributor2"
     /// The beginning of every distributor's bus name.
-    static let distributorPrefix = "org.unifiedpush.Distributor."
+    static let distributorPrefix = distributorNamespace + "."
+    static let distributorNamespace = "org.unifiedpush.Distributor"
 
     /// Maximum length of a message in bytes.
     static let maximumMessageLength = 4096
