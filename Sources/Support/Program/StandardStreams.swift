@@ -6,7 +6,7 @@ private import Synchronization
 
 /// The descriptors 0, 1 and 2, with which every program starts.
 public enum StandardStreams {
-    /// Opens substitutes for the descriptors that are closed, and ignores SIGPIPE; must be called before anything else.
+    /// Opens substitutes for the descriptors that are closed, and ignores SIGPIPE; must be called before any other input and output.
     ///
     /// Otherwise, the next opened file or connection would get such a number and receive output that is meant for
     /// users. Substitutes for input cannot be read and those for output cannot be written, so a closed stream still

@@ -11,14 +11,14 @@ package struct CameraFrame: Sendable {
     static let maximumBytes = 64 << 20
 
     /// Format and size.
-    let header: FrameHeader
+    let header: CameraFrameHeader
     private let memory: PixelMemory
 
     /// Creates a frame whose bytes `fill` writes; the size is checked before the allocation.
     ///
     /// - Throws: ``PictureError``.
     init(
-        _ header: FrameHeader,
+        _ header: CameraFrameHeader,
         fill: (UnsafeMutableBufferPointer<UInt8>) throws(PictureError) -> Void
     ) throws(PictureError) {
         try GrayPicture.checkSize(header.width, header.height)
@@ -31,7 +31,7 @@ package struct CameraFrame: Sendable {
     ///
     /// - Throws: ``PictureError``.
     package init(format: UInt32, width: Int, height: Int, bytes: UnsafeRawBufferPointer) throws(PictureError) {
-        let header = FrameHeader(format: format, width: width, height: height, count: bytes.count)
+        let header = CameraFrameHeader(format: format, width: width, height: height, count: bytes.count)
         try self.init(header) { UnsafeMutableRawBufferPointer($0).copyMemory(from: bytes) }
     }
 

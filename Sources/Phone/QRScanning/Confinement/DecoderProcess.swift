@@ -6,7 +6,7 @@ internal import HybridThreads
 
 /// A running ``PictureProcess``, as the program that has started it sees it.
 ///
-/// What it sends may be hostile, because a picture may have taken it over.
+/// Its output may be hostile, because a picture may have taken it over.
 final class DecoderProcess: Sendable {
     private let child: ChildProcess
     private let socket: CInt

@@ -10,7 +10,7 @@ internal import HybridPrimitives
 /// two streams, nothing else: no files, no network, no other processes (seccomp).
 ///
 /// Its input is the length of a text (1 byte) ‖ the text with which wanted codes begin ‖ the picture's file, or frames,
-/// each after its `FrameHeader`. Its output is a `PictureReply`, or one for each frame after its length (4, big-endian).
+/// each after its `CameraFrameHeader`. Its output is a `PictureReply`, or one for each frame after its length (4, big-endian).
 package enum PictureProcess {
     /// The pictures that it searches, as the only argument of a program that is started for that.
     enum Purpose: String {
@@ -56,7 +56,7 @@ package enum PictureProcess {
     }
 
     private static func frames(_ start: [UInt8], _ isConfined: Bool) {
-        while let header = read(FrameHeader.length).flatMap(FrameHeader.init) {
+        while let header = read(CameraFrameHeader.length).flatMap(CameraFrameHeader.init) {
             reply(hasLength: true) { () throws(PictureError) in
                 guard isConfined else { throw .notConfined }
                 let frame = try CameraFrame(header) { memory throws(PictureError) in
@@ -72,7 +72,7 @@ package enum PictureProcess {
         _ search: () throws(PictureError) -> CodeSearch.Finding
     ) {
         let bytes = PictureReply.bytes(Result(catching: search))
-        write((hasLength ? FrameHeader.bigEndian([bytes.count]) : []) + bytes)
+        write((hasLength ? CameraFrameHeader.bigEndian([bytes.count]) : []) + bytes)
     }
 
     /// Returns the next bytes; `nil` at the end of the input.

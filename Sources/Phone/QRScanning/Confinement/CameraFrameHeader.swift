@@ -2,7 +2,7 @@
 
 /// The bytes before each frame on its way to the ``PictureProcess``: format ‖ width ‖ height ‖ number of bytes, each with 4
 /// bytes (big-endian).
-struct FrameHeader: Hashable {
+struct CameraFrameHeader: Hashable {
     /// Length in bytes.
     static let length = 16
 
@@ -24,7 +24,7 @@ struct FrameHeader: Hashable {
     }
 }
 
-extension FrameHeader {
+extension CameraFrameHeader {
     /// Creates a header from its bytes; `nil` if their number is wrong.
     init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.length else { return nil }
