@@ -17,7 +17,9 @@ struct LogCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        for entry in try Journal(in: try KeySettings.stateFolder()).entries() {
+        let entries = try Journal(in: try KeySettings.stateFolder()).entries()
+        if entries.isEmpty { HybridKey.report("there are no requests yet") }
+        for entry in entries {
             try StandardOutput.writeLine(json ? entry.json : entry.text)
         }
     }

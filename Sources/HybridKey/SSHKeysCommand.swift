@@ -28,7 +28,9 @@ struct SSHKeysCommand: AsyncParsableCommand {
         var fingerprints = false
 
         func run() async throws {
-            for key in try SSHKeysCommand.store().keys() {
+            let keys = try SSHKeysCommand.store().keys()
+            if keys.isEmpty { HybridKey.report("there are no SSH keys; create one: hybrid-key ssh-keygen") }
+            for key in keys {
                 let line =
                     fingerprints
                     ? "\(key.publicKey.fingerprint) \(key.relyingPartyID) \(key.comment)"

@@ -79,7 +79,7 @@ struct StatusCommand: AsyncParsableCommand {
         } else if let other = inspection.virtualDevices.first {
             text = "\(other.path), which programs of this user can't open; log in at this computer, not remotely"
         } else if !inspection.hasHelper {
-            text = "none; install hybrid-uhid"
+            text = "none; start the helper: sudo systemctl enable --now hybrid-uhid.socket"
         } else if !inspection.hasModule {
             text = "none; load the kernel's module: sudo modprobe uhid"
         } else {

@@ -69,12 +69,12 @@ struct ConfigurationTests {
         Mistake(
             arguments: ["--listen", "127.0.0.1:0", "--tls-cert", "/nonexistent", "--tls-key", "/nonexistent"],
             status: 66,
-            says: "cannot read /nonexistent: No such file or directory"
+            says: "/nonexistent can't be read: No such file or directory; install certificate and key"
         ),
         Mistake(
             arguments: ["--listen", "127.0.0.1:0", "--tls-cert", "/usr", "--tls-key", "/usr"],
             status: 66,
-            says: "cannot read /usr: Is a directory"
+            says: "/usr can't be read: Is a directory"
         ),
         Mistake(
             arguments: ["--listen", "127.0.0.1:0", "--plaintext", "--config", "/nonexistent"],
@@ -86,6 +86,12 @@ struct ConfigurationTests {
             environment: ["HYBRID_TLS_CERT": "/tmp/chain.pem"],
             status: 78,
             says: "--tls-key"
+        ),
+        Mistake(
+            arguments: ["--listen", "127.0.0.1:0", "--plaintext", "--tls-key", "/tmp/key.pem"],
+            environment: ["HYBRID_TLS_CERT": "/tmp/chain.pem"],
+            status: 78,
+            says: "remove HYBRID_TLS_CERT in the environment and --tls-key, or --plaintext"
         ),
         Mistake(
             arguments: ["--listen", "127.0.0.1:0", "--plaintext"],

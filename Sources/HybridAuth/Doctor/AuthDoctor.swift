@@ -20,7 +20,7 @@ struct AuthDoctor: AsyncParsableCommand {
             Checks Bluetooth, the network and the relays, the prompt program, the vault, and then what linked \
             computers need, in this order. Prints one line for each check on standard output, with a remedy below. \
             Asks for no PIN and changes nothing. Sends a test advert, and to each relay a request for a tunnel that \
-            does not exist. Exits with 0 if a ceremony could work, otherwise with the exit code of scan for the first \
+            does not exist. Exits with 0 if a sign-in could work, otherwise with the exit code of scan for the first \
             problem.
             """
     )

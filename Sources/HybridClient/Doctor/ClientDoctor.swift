@@ -17,7 +17,7 @@ struct ClientDoctor: AsyncParsableCommand {
         discussion: """
             Checks Bluetooth, the network and the relays in the order in which a ceremony needs them, and then the \
             security key of hybrid-key and the linked phones. Prints one line for each check on standard output, with a remedy below. Sends nothing but a test advert, if there are two \
-            adapters, and to each relay a request for a tunnel that does not exist. Exits with 0 if a ceremony could \
+            adapters, and to each relay a request for a tunnel that does not exist. Exits with 0 if a sign-in could \
             work, otherwise with the exit code of show-qr for the first obstacle.
             """
     )
@@ -26,7 +26,7 @@ struct ClientDoctor: AsyncParsableCommand {
         help: ArgumentHelp("A relay that must work, by number or host name.", valueName: "id|host"),
         transform: { text in
             guard let domain = TunnelDomain(argument: text) else {
-                throw ValidationError("--relay takes a tunnel domain: a number, or its host name.")
+                throw ValidationError("--relay takes a tunnel domain: a number up to 65535, or its host name.")
             }
             return domain
         }

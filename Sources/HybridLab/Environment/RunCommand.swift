@@ -13,8 +13,9 @@ struct RunCommand: AsyncParsableCommand {
         abstract: "Run a command with a virtual radio and a relay, and clean up when it ends.",
         discussion: """
             The command and its child processes get these variables: DBUS_SYSTEM_BUS_ADDRESS for the radio, \
-            HYBRID_LAB_CHROMIUM_ARGS (a JSON list) for Chromium, the others for hybrid-lab phone. The exit status is \
-            that of the command: 128 plus the signal's number if it was killed, 127 if it was not found.
+            HYBRID_LAB_CHROMIUM_ARGS (a JSON list) for Chromium, the others for hybrid-lab phone, and for --cacert and \
+            --connect-to of hybrid-client and hybrid-key. The exit status is that of the command: 128 plus the \
+            signal's number if it was killed, 127 if it was not found.
             """
     )
 

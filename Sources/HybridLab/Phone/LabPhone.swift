@@ -119,7 +119,7 @@ struct LabPhone: Sendable {
             // This phone approves every request, so it must not be used near a real client.
             guard radio.isVirtual else {
                 throw CommandFailure(
-                    "this phone agrees to everything and works with a virtual radio only; run it with hybrid-lab up, or "
+                    "this phone agrees to everything and works with a virtual radio only; run it in hybrid-lab run, or "
                         + "use hybrid-auth",
                     code: "real-radio",
                     status: .usage

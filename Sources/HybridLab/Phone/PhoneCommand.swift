@@ -23,8 +23,9 @@ struct PhoneCommand: AsyncParsableCommand {
             no-credentials, excluded; wait:SECONDS before the answer, pick:NUMBER of the account. The phone: slow or \
             slow:SECONDS; drop:STAGE (closes its tunnel), vanish:STAGE (cuts the connection) and hang:STAGE (stops \
             responding), where STAGE is tunnel, advert, handshake, introduction, request or answer; corrupt:STAGE \
-            (sends a wrong bit), where STAGE is handshake, introduction or answer; two-phones; advert-24. With several \
-            scripts, each ceremony uses the next one, and the last one is used for all that follow.
+            (sends a wrong bit), where STAGE is handshake, introduction or answer; two-phones; advert-24. Further steps \
+            are link, decline-tap, ignore-tap, error:NAME, reply:FILE and no-wallet, see below. With several scripts, \
+            each ceremony uses the next one, and the last one is used for all that follow.
 
             If the code asks for a digital credential, approve presents one that is made up, deny declines, error:NAME \
             reports an error, reply:FILE sends a file as the reply, and no-wallet is a phone without a wallet.

@@ -44,7 +44,7 @@ struct ScriptedUser: UserInteraction {
     }
 
     func chooseAccount(_ accounts: [UserEntity], for operation: RequestedOperation) async throws(UserRefusal) -> Int {
-        let question = "asked which of \(accounts.count) account(s) to use"
+        let question = "asked which account to use, of \(accounts.count)"
         try answer(question)
         guard accounts.count >= script.pick else {
             report("\(question); the script wants number \(script.pick), so it declines")

@@ -20,6 +20,13 @@ struct RelayFiles {
         switch (try configuration.value(RelaySettings.plaintext), chain, key) {
         case (true, nil, nil): certificate = nil
         case (false, let chain?, let key?): certificate = (chain, key)
+        case (true, _, _):
+            let sources = [
+                chain == nil ? nil : configuration.source(of: RelaySettings.tlsCert),
+                key == nil ? nil : configuration.source(of: RelaySettings.tlsKey),
+            ]
+            let names = sources.compactMap(\.self).map { "\($0)" }.joined(separator: " and ")
+            throw configuration.contradiction("--plaintext excludes a certificate; remove \(names), or --plaintext")
         default: throw configuration.contradiction("give either --tls-cert and --tls-key, or --plaintext")
         }
         tokens = try configuration.value(RelaySettings.newTokenFile)
@@ -46,11 +53,19 @@ struct RelayFiles {
     private static func requireReadable(_ path: String) throws(CommandFailure) {
         var status = stat()
         guard stat(path, &status) == 0, access(path, R_OK) == 0 else {
-            throw CommandFailure("cannot read \(path): \(String(cString: strerror(errno)))", status: .noInput)
+            throw unreadable(path, errno)
         }
         guard status.st_mode & S_IFMT != S_IFDIR else {
-            throw CommandFailure("cannot read \(path): \(String(cString: strerror(EISDIR)))", status: .noInput)
+            throw unreadable(path, EISDIR)
         }
+    }
+
+    private static func unreadable(_ path: String, _ reason: errno_t) -> CommandFailure {
+        CommandFailure(
+            "\(path) can't be read: \(String(cString: strerror(reason))); install certificate and key, readable for "
+                + "this program, or name others with --tls-cert and --tls-key",
+            status: .noInput
+        )
     }
 
     /// The certificate chain; `nil` for plaintext or an unreadable file.

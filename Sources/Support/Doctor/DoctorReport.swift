@@ -158,7 +158,7 @@ package struct DoctorReport {
     var obstacle: DoctorFinding? { findings.first { $0.state == .failed } }
 
     /// The conclusion for users.
-    var verdict: String { obstacle.map { "a ceremony can't work: \($0.found)" } ?? "a ceremony could work" }
+    var verdict: String { obstacle.map { "a sign-in can't work here: \($0.found)" } ?? "a sign-in could work" }
 
     /// The report as a JSON object.
     var json: String {

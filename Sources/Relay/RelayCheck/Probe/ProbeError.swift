@@ -96,7 +96,8 @@ enum ProbeError: Error, Hashable {
         case .noTunnel(let why): .prevented("no tunnel could be opened: \(why)")
         case .noListener(let why): .prevented("no phone could wait for wake-ups: \(why)")
         case .notOffered(let status): .skipped("not offered: /cable/listen was answered \(status)")
-        case .busy(let status): .prevented("the relay answered \(status): it is full, or limits requests")
+        case .busy(let status):
+            .prevented("the relay answered \(status): it is full, limits requests, or its balancer reaches no node")
         case .needsToken(false): .prevented("the relay requires a token: use --tunnel-token-file")
         case .needsToken(true): .prevented("the relay rejects this token; ask its operator")
         case .outOfConnections: .prevented("\(CheckRun.connectionLimit) connections were made")

@@ -273,7 +273,7 @@ def status(env):
         root("systemctl", "stop", "--quiet", "hybrid-uhid.socket", "hybrid-uhid.service")
         try:
             done = brief(as_user("hybrid-key", "status", *desk.route), environment=desk.environment, check=False)
-            must("none; install hybrid-uhid" in done.stdout, f"expected the helper to be missing; found {done.stdout}")
+            must("none; start the helper" in done.stdout, f"expected the helper to be missing; found {done.stdout}")
         finally:
             root("systemctl", "start", "hybrid-uhid.socket")
     return f"{path} accessible; other key seen; forget; doctor: {', '.join(lines)}"
