@@ -60,7 +60,7 @@ struct RelayFiles {
         }
     }
 
-    private static func unreadable(_ path: String, _ reason: errno_t) -> CommandFailure {
+    private static func unreadable(_ path: String, _ reason: Int32) -> CommandFailure {
         CommandFailure(
             "\(path) can't be read: \(String(cString: strerror(reason))); install certificate and key, readable for "
                 + "this program, or name others with --tls-cert and --tls-key",

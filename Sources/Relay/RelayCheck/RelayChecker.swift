@@ -32,6 +32,7 @@ package struct RelayChecker: Sendable {
         do {
             address = try await run.resolve()
         } catch {
+            if case .unreachable(ProbeError.refused) = error { throw .connectionRefused(relay.description) }
             let reason =
                 if case .unreachable(let why) = error { why } else { "no answer within \(options.timeout.words)" }
             throw .unreachable(host: relay.description, reason: reason)

@@ -191,5 +191,6 @@ struct CommandTests {
         let closed = try await run("check", "--timeout", "30", "ws://127.0.0.1:\(port.port)")
         #expect(closed.status == 69)
         #expect(closed.errors.split(separator: "\n").count == 1)
+        #expect(closed.errors.contains("refused the connection; check that it is running"))
     }
 }

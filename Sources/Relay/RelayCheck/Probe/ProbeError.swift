@@ -55,6 +55,9 @@ enum ProbeError: Error, Hashable {
         }
     }
 
+    /// The cause if a host refuses the TCP connection.
+    static let refused = "connection refused"
+
     /// Returns the cause of an error of the system or the network library, for users.
     static func words(_ error: any Error) -> String {
         switch error {
@@ -62,6 +65,7 @@ enum ProbeError: Error, Hashable {
             switch error.errnoCode {
             case ECONNRESET: return "reset by the relay"
             case EPIPE: return "closed by the relay"
+            case ECONNREFUSED: return refused
             default: return String(cString: strerror(error.errnoCode)).lowercased()
             }
         case ChannelError.connectTimeout: return "no answer in time"
