@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases of a phone without a connection, which a push service wakes: hybrid-auth, UnifiedPush and a push server."""
+import contextlib
 import os
 import secrets
 import shlex
+import signal
 from types import SimpleNamespace
 
 import cbor
@@ -85,6 +87,13 @@ class PushPhone(OurPhone):
 
         self._env.waiting.until("hybrid-auth to end", is_gone, LIMIT)
 
+    def end(self):
+        """Ends hybrid-auth, which stays for ten minutes after a message that it has ignored."""
+        for pid in map(int, self._pids.read_text().split()):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
+        self.until_gone()
+
     def prepare(self):
         """Runs hybrid-auth until it has a subscription for the next link and nothing else to do."""
         env = self._env
@@ -136,7 +145,7 @@ class PushPhone(OurPhone):
 
     def stop(self):
         complaints = super().stop()
-        self.until_gone()
+        self.end()
         (self._env.notifications.services / f"{SERVICE}.service").unlink(missing_ok=True)
         return complaints
 
@@ -243,6 +252,7 @@ def push_attacks(env):
     must(len(env.notifications.questions) == questions, "expected no notification; found one")
     states = [link["state"] for link in phone.links()]
     must(states == ["active"], f"expected the link not to be muted; found {states}")
+    phone.end()
 
 
 PUSH_CASES = {"push": push, "push-ended": push_ended, "push-forgotten": push_forgotten,
