@@ -88,7 +88,7 @@ struct RealRelayTests {
         await #expect {
             try await check("ws://127.0.0.1:\(port.port)")
         } throws: { error in
-            (error as? NetworkError)?.code == "relay-unreachable"
+            (error as? NetworkError)?.code == "relay-connection-refused"
         }
         var options = CheckOptions.testing
         options.trustedCertificates = "/dev/null"
