@@ -11,8 +11,8 @@ internal import HybridThreads
 /// The question about a wake-up: a notification with two actions, or pinentry if no server shows notifications.
 ///
 /// The text contains only the user's own name for the computer. While the session is locked, no window opens, and a tap
-/// on the lock screen counts only once the session is unlocked: whoever holds a locked phone must not begin a ceremony,
-/// which a finger could complete.
+/// on the lock screen counts only once the session is unlocked. Otherwise, a person who holds a locked phone could begin a
+/// ceremony, which a finger could complete.
 struct WakeUpPrompt: Sendable {
     /// The pinentry program; `nil` for the default.
     let pinentry: String?

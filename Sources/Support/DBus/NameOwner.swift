@@ -3,7 +3,7 @@
 internal import HybridThreads
 
 extension BusConnection {
-    /// Subscribes to the signals of the owner of a well-known name, whoever that is at the time.
+    /// Subscribes to the signals of the current owner of a well-known name.
     ///
     /// The sender is compared before the observer is called, so that an observer may have a bounded buffer: any program
     /// can send signals to this connection, and would push the owner's out.
