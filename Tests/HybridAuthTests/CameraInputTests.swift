@@ -174,15 +174,6 @@ struct CameraInputTests {
 
     @Test("Searches frames in a process that can't open files or connections")
     func confined() async throws {
-        try await TestFolder.with { folder in
-            let script = "mkfifo pipe && exec 3<>pipe && exec \"$0\" --search-frames <pipe"
-            let program = try RunningProgram(
-                "/bin/sh",
-                ["-c", "cd \(folder.path) && \(script)", BuildFolder.program("hybrid-auth")],
-                in: folder.path
-            )
-            defer { program.send(SIGKILL) }
-            try await ScanFixture.untilConfined(program)
-        }
+        try await ScanFixture.with { try await $0.checkConfinement(of: "--search-frames") }
     }
 }

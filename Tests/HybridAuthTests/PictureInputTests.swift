@@ -73,15 +73,7 @@ struct PictureInputTests {
     @Test("Decodes pictures in a process that can't open files or connections")
     func confined() async throws {
         try await ScanFixture.with { fixture in
-            // The pipe stays open, so that the process waits for its picture.
-            let script = "mkfifo pipe && exec 3<>pipe && exec \"$0\" --search-picture <pipe"
-            let program = try RunningProgram(
-                "/bin/sh",
-                ["-c", "cd \(fixture.folder) && \(script)", BuildFolder.program("hybrid-auth")],
-                in: fixture.folder
-            )
-            defer { program.send(SIGKILL) }
-            try await ScanFixture.untilConfined(program)
+            try await fixture.checkConfinement(of: "--search-picture")
             let path = try fixture.write("code.png", ScanFixture.picture([ScanFixture.code]))
             let ending = try await fixture.scan(["--image", path])
             #expect(ending.status == 69 && ending.lastLine.contains(ScanFixture.afterReading), "\(ending)")

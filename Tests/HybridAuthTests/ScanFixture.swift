@@ -2,6 +2,7 @@
 
 import CHybridPNG
 import Foundation
+import Glibc
 import HybridQRCode
 import TestSupport
 
@@ -72,8 +73,13 @@ struct ScanFixture {
         try await run(["scan", "--tunnel-domain", "266"] + arguments, additions)
     }
 
-    /// Waits until a program has given up files and connections.
-    static func untilConfined(_ program: RunningProgram) async throws {
+    /// Starts the process for pictures with an argument, and waits until it has given up files and connections.
+    func checkConfinement(of argument: String) async throws {
+        // The pipe stays open, so that the process waits for its input.
+        let script = "cd \(folder) && mkfifo pipe && exec 3<>pipe && exec \"$0\" \(argument) <pipe"
+        let command = ["-c", script, BuildFolder.program("hybrid-auth")]
+        let program = try RunningProgram("/bin/sh", command, in: folder)
+        defer { program.send(SIGKILL) }
         try await Waiting.until("confinement") {
             let status = TestFile.text("/proc/\(program.identifier)/status").split(separator: "\n")
             return ["Seccomp:\t2", "NoNewPrivs:\t1"].allSatisfy { line in status.contains { $0 == line } }

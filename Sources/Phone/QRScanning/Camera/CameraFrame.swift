@@ -22,6 +22,7 @@ package struct CameraFrame: Sendable {
         fill: (UnsafeMutableBufferPointer<UInt8>) throws(PictureError) -> Void
     ) throws(PictureError) {
         try GrayPicture.checkSize(header.width, header.height)
+        guard header.count > 0 else { throw .damaged("it has no pixels") }
         guard header.count <= Self.maximumBytes else { throw .tooLarge(width: header.width, height: header.height) }
         self.header = header
         memory = try PixelMemory(count: header.count, fill: fill)
