@@ -6,7 +6,7 @@ package import HybridCommandSupport
 internal import HybridDBus
 package import HybridLocalPage
 internal import HybridPrimitives
-internal import HybridProgram
+package import HybridProgram
 internal import HybridQRCode
 internal import HybridSession
 
@@ -129,4 +129,13 @@ extension CommandFailure {
             )
         }
     }
+}
+
+extension CommandFailure {
+    /// The session is locked, so no window or page is opened.
+    package static let sessionLocked = CommandFailure(
+        "the session is locked, so no window is opened; unlock the screen and try again",
+        code: "session-locked",
+        status: .temporary
+    )
 }
