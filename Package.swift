@@ -177,7 +177,7 @@ let libraries: [Target] = [
     library(
         "HybridKeyService",
         in: "Computer",
-        ["HybridSecurityKey", "HybridSSHAgent", "HybridCommandSupport", crypto]
+        ["HybridSecurityKey", "HybridSSHAgent", "HybridWebAuthn", "HybridCommandSupport", crypto]
     ),
     library(
         "HybridRelayCore",
@@ -205,6 +205,7 @@ let programs: [Target] = [
     ),
     program("HybridClient", ["HybridDoctor", "HybridClientCeremony", argumentParser]),
     program("HybridKey", ["HybridDoctor", "HybridClientCeremony", "HybridKeyService", argumentParser]),
+    program("HybridRemote", ["HybridSSHAgent", "HybridCommandSupport", argumentParser]),
     // Without packages.
     program("HybridUHID", ["HybridThreads", "HybridProgram", "CHybridSystemd"]),
     program(
@@ -365,6 +366,7 @@ let package = Package(
         .executable(name: "hybrid-client", targets: ["HybridClient"]),
         .executable(name: "hybrid-auth", targets: ["HybridAuth"]),
         .executable(name: "hybrid-key", targets: ["HybridKey"]),
+        .executable(name: "hybrid-remote", targets: ["HybridRemote"]),
         .executable(name: "hybrid-uhid", targets: ["HybridUHID"]),
         .executable(name: "hybrid-lab", targets: ["HybridLab"]),
     ],

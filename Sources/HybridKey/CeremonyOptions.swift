@@ -37,7 +37,7 @@ extension CeremonyOptions {
         try settings.checkCertificates(CeremonySettings.cacert, with: TrustAnchors.check)
         let prompt = try settings.value(KeySettings.prompt)
         let searchPath = ProcessEnvironment.variables["PATH"]
-        return CeremonyLauncher(command: [Self.program, CeremonyCommand.name] + arguments, isLocked: isLocked) {
+        return CeremonyLauncher(program: [Self.program], arguments: arguments, isLocked: isLocked) {
             usesTerminal ? .terminal : .graphical(prompt: prompt, searchPath: searchPath)
         }
     }

@@ -15,8 +15,8 @@ struct HybridKey: AsyncParsableCommand {
         version: ProductVersion.text,
         subcommands: [
             SSHAgentCommand.self, ServeCommand.self, SSHKeygenCommand.self, SSHKeysCommand.self, LinkCommand.self,
-            StatusCommand.self, LogCommand.self, ForgetCommand.self, PAMCommand.self, CeremonyCommand.self,
-            CheckConfig<KeySettingsCheck>.self,
+            RemoteCommand.self, StatusCommand.self, LogCommand.self, ForgetCommand.self, PAMCommand.self,
+            CeremonyCommand.self, WebsiteCommand.self, CheckConfig<KeySettingsCheck>.self,
         ]
     )
 

@@ -27,6 +27,15 @@ struct SSHAgentCommand: ParsableCommand {
     @Option(help: ArgumentHelp("A further socket, to be forwarded to other hosts: only for logins.", valueName: "path"))
     var restrictedSocket: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "A further socket for a container or virtual machine, whose browser asks by this name; repeatable.",
+            discussion: "Permit it with hybrid-key remote allow socket:NAME. Never give it to a different host.",
+            valueName: "name=path"
+        )
+    )
+    var namedSocket: [NamedSocket] = []
+
     @Option(KeySettings.upstream) var upstream: String?
 
     @Flag(help: "Show the code on this terminal.")
@@ -52,19 +61,25 @@ struct SSHAgentCommand: ParsableCommand {
         let agent = try RunningSSHAgent(ceremony, flagsOf: self, usesTerminal: tty, seconds: timeout)
         let path = try socket ?? Self.defaultSocket()
         // Before the socket is created, which takes a file that an ended process has left behind.
-        if let upstream = agent.upstream, [path, restrictedSocket].contains(upstream) {
+        if let upstream = agent.upstream, ([path, restrictedSocket] + namedSocket.map(\.path)).contains(upstream) {
             throw RunningSSHAgent.ownUpstream
         }
         let listener = try ServiceSocket(path: path)
-        let restricted: ServiceSocket?
+        var others: [RunningSSHAgent.OtherSocket] = []
         do {
-            restricted = try restrictedSocket.map { try ServiceSocket(path: $0, option: "--restricted-socket") }
+            if let restrictedSocket {
+                others.append((nil, try ServiceSocket(path: restrictedSocket, option: "--restricted-socket")))
+            }
+            for one in namedSocket {
+                others.append((one.name, try ServiceSocket(path: one.path, option: "--named-socket")))
+            }
         } catch {
-            listener.remove()
+            for one in [listener] + others.map(\.socket) { one.remove() }
             throw error
         }
-        HybridKey.report("listening on \(path)" + (restrictedSocket.map { ", restricted on \($0)" } ?? ""))
-        try agent.serve(listener, restricted: restricted)
+        let names = namedSocket.map { ", for \($0.name) on \($0.path)" }.joined()
+        HybridKey.report("listening on \(path)" + (restrictedSocket.map { ", restricted on \($0)" } ?? "") + names)
+        try agent.serve(listener, others)
     }
 
     private static func defaultSocket() throws -> String {
@@ -83,19 +98,25 @@ struct ServeCommand: ParsableCommand {
         discussion: """
             The agent's socket is that of hybrid-key-agent.socket. The security key exists while the system service \
             hybrid-uhid is installed and this user is logged in at the computer. A further socket with \
-            FileDescriptorName=\(restrictedName) is only for forwarding to other hosts.
+            FileDescriptorName=\(restrictedName) is only for forwarding to other hosts, and one with \
+            FileDescriptorName=socket-NAME is for a container whose browser asks by that name.
             """
     )
 
     /// The name of the socket that is only for forwarding.
     private static let restrictedName = "restricted"
 
+    /// Returns true for the name of the agent's own socket.
+    private static func isMain(_ name: String?) -> Bool {
+        name != restrictedName && name.flatMap(NamedSocket.name(ofDescriptor:)) == nil
+    }
+
     @OptionGroup
     var ceremony: CeremonyOptions
 
     func run() throws {
         let sockets = try InheritedSockets.take()
-        guard let inherited = sockets.first(where: { $0.name != Self.restrictedName }) else {
+        guard let inherited = sockets.first(where: { Self.isMain($0.name) }) else {
             throw CommandFailure(
                 "no socket from the service manager; run: systemctl --user start hybrid-key-agent.socket, or use "
                     + "hybrid-key agent",
@@ -108,11 +129,10 @@ struct ServeCommand: ParsableCommand {
         defer { securityKey?.stop() }
         let notifier = ServiceNotifier()
         _ = notifier.ready()
-        let restricted = sockets.first { $0.name == Self.restrictedName }
-        try agent.serve(
-            ServiceSocket(inherited: inherited.descriptor),
-            restricted: restricted.map { ServiceSocket(inherited: $0.descriptor) }
-        )
+        let others = sockets.filter { $0.descriptor != inherited.descriptor }.map { one in
+            (one.name.flatMap(NamedSocket.name(ofDescriptor:)), ServiceSocket(inherited: one.descriptor))
+        }
+        try agent.serve(ServiceSocket(inherited: inherited.descriptor), others)
         _ = notifier.stopping()
     }
 }
@@ -120,8 +140,8 @@ struct ServeCommand: ParsableCommand {
 /// The agent with its keys, journal and ceremonies.
 private struct RunningSSHAgent {
     private let server: SSHAgentServer
-    /// The server of the socket that is only for forwarding.
-    private let restrictedServer: SSHAgentServer
+    /// Returns the server of a socket that is only for forwarding, or for a container of this name.
+    private let otherServer: @Sendable (String?) -> SSHAgentServer?
     /// The socket of another agent.
     let upstream: String?
     let launcher: CeremonyLauncher
@@ -147,11 +167,35 @@ private struct RunningSSHAgent {
         )
         let signing = SigningService(perform: signer.sign)
         let refused: @Sendable (String) -> Void = { HybridKey.report("refused a request: \($0)") }
-        guard let server = SSHAgentServer(keys: keys, signing: signing, upstream: upstream, refused: refused),
-            let restrictedServer = SSHAgentServer(keys: keys, signing: signing, isRestricted: true, refused: refused)
-        else { throw CommandFailure("no file descriptors left", status: .unavailable) }
-        (self.server, self.restrictedServer) = (server, restrictedServer)
+        let remote = RemoteSignInService(
+            launcher: launcher,
+            permissions: RemotePermissionStore(in: folder),
+            keys: keys,
+            journal: Journal(in: folder),
+            knownHosts: KeySettings.knownHosts,
+            seconds: seconds,
+            report: HybridKey.report
+        )
+        let main = SSHAgentServer(keys: keys, signing: signing, remote: remote, upstream: upstream, refused: refused)
+        guard let main else { throw Self.noDescriptors }
+        server = main
+        otherServer = { name in
+            SSHAgentServer(
+                keys: keys,
+                signing: signing,
+                // A socket for `RemoteForward` proves no host.
+                remote: name == nil ? nil : remote,
+                isRestricted: true,
+                socketName: name,
+                refused: refused
+            )
+        }
     }
+
+    private static let noDescriptors = CommandFailure("no file descriptors left", status: .unavailable)
+
+    /// A socket besides the agent's own: that of a container by its name, or without a name the one for forwarding.
+    typealias OtherSocket = (name: String?, socket: ServiceSocket)
 
     static let ownUpstream = CommandFailure(
         "the upstream socket is the agent's own; use the socket of a different agent",
@@ -159,24 +203,51 @@ private struct RunningSSHAgent {
     )
 
     /// Serves clients until a signal, then removes the sockets.
-    func serve(_ socket: ServiceSocket, restricted: ServiceSocket?) throws {
-        defer { for one in [socket, restricted] { one?.remove() } }
+    func serve(_ socket: ServiceSocket, _ others: [OtherSocket]) throws {
+        let sockets = [socket] + others.map(\.socket)
+        defer { for one in sockets { one.remove() } }
         // Otherwise, each request for the other agent would come back until no connection is left.
-        if let upstream, [socket, restricted].contains(where: { $0?.isReached(by: upstream) ?? false }) {
-            throw Self.ownUpstream
+        if let upstream, sockets.contains(where: { $0.isReached(by: upstream) }) { throw Self.ownUpstream }
+        let servers = try others.map { other in
+            guard let server = otherServer(other.name) else { throw Self.noDescriptors }
+            return server
         }
-        let (server, restrictedServer) = (server, restrictedServer)
+        let server = server
         let stop = { @Sendable in
-            server.stop()
-            restrictedServer.stop()
+            for one in [server] + servers { one.stop() }
         }
         let signal = try withTerminationSignals(stop: stop) {
-            if let restricted, !DedicatedThread.start({ restrictedServer.serve(restricted) }) {
-                throw CommandFailure("no threads left", status: .unavailable)
+            for (server, other) in zip(servers, others) {
+                let socket = other.socket
+                guard DedicatedThread.start({ server.serve(socket) }) else {
+                    throw CommandFailure("no threads left", status: .unavailable)
+                }
             }
             server.serve(socket)
         }
         // A service is stopped by SIGTERM, which is no failure.
         if signal == .interrupt { throw CommandFailure("interrupted", status: .interrupted) }
+    }
+}
+
+/// A socket for a container or virtual machine, `NAME=PATH`.
+struct NamedSocket: ExpressibleByArgument {
+    /// The name in permissions for websites.
+    let name: String
+    /// The path of the socket.
+    let path: String
+
+    init?(argument: String) {
+        let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
+        guard parts.count == 2, RemoteHost.isName(parts[0]) else { return nil }
+        (name, path) = (parts[0], parts[1])
+    }
+
+    private static let prefix = "socket-"
+
+    /// Returns the name of an inherited socket; `nil` unless it is for a container.
+    static func name(ofDescriptor text: String) -> String? {
+        let name = String(text.dropFirst(prefix.count))
+        return text.hasPrefix(prefix) && RemoteHost.isName(name) ? name : nil
     }
 }

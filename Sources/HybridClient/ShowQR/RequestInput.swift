@@ -17,13 +17,7 @@ extension ShowQRCommand {
             let limit = PublicKeyOptions.maximumBytes
             let bytes = try RequestFile(path: request).contents(atMost: limit, orThrow: OptionsError.tooLarge)
             let options = try PublicKeyOptions(json: bytes)
-            do throws(RelyingPartyIDError) {
-                return try Ceremony(options, origin: page, topOrigin: top)
-            } catch {
-                guard let id = error.relatedID else { throw error }
-                let related = try await RelatedOriginsFile(id).permission(for: page, network)
-                return try Ceremony(options, origin: page, topOrigin: top, related: related)
-            }
+            return try await Ceremony.checked(options, origin: page, topOrigin: top, network)
         } catch let failure as any WebAuthnFailure {
             throw CommandFailure(webAuthn: failure)
         }

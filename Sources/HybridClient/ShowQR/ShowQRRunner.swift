@@ -104,16 +104,7 @@ struct ShowQRRunner: Sendable {
     /// - Throws: ``CommandFailure``.
     func response() async throws -> (json: [UInt8], link: OfferedLink?) {
         reportRequest()
-        let (response, result) = try await run.perform(
-            ceremony.ctapRequest,
-            for: { [ceremony] phone throws(MissingAbility) in try ceremony.ctapRequest(for: phone) },
-            answer: { [self] result in
-                guard result.response.status == .success else {
-                    throw PhoneRefusal(result.response.status, for: ceremony.relyingPartyID)
-                }
-                return (try ceremony.responseJSON(body: result.response.body, phone: result.info), result)
-            }
-        )
+        let (response, result) = try await run.perform(ceremony)
         if let passkey = CreatedPasskeys.passkey(in: result.response, to: ceremony.ctapRequest) {
             reportCreation(of: passkey, by: result.linkedPhone)
             store?.createdPasskeys.add(passkey, of: ceremony.relyingPartyID)

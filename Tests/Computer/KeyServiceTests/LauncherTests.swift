@@ -30,7 +30,7 @@ struct LauncherTests {
             display = .prompt(path: folder.path + "/prompt")
         }
         let launcher = CeremonyLauncher(
-            command: [program],
+            program: [program],
             isLocked: { isLocked },
             display: { [display] in display }
         )
@@ -50,7 +50,7 @@ struct LauncherTests {
             )
             #expect(outcome == .answered(CeremonyAnswer(response: Array("0answer".utf8), phone: "Pixel 8")))
             try await Waiting.until("the prompt to end") { !TestFile.text(folder.path + "/seen").isEmpty }
-            #expect(TestFile.text(folder.path + "/seen") == "{\"event\":\"request\"}\nprogress --display json\n")
+            #expect(TestFile.text(folder.path + "/seen") == "{\"event\":\"request\"}\nprogress ceremony --display json\n")
         }
     }
 
@@ -157,7 +157,7 @@ struct LauncherTests {
     @Test("One window is open at a time; a further request waits for its turn, its client or its time limit")
     func turns() async throws {
         try await TestFolder.with { _ in
-            let launcher = CeremonyLauncher(command: ["/bin/true"]) { .page }
+            let launcher = CeremonyLauncher(program: ["/bin/true"]) { .page }
             let first = try launcher.open(event: "", unless: nil)
             #expect(throws: WindowRefusal.timedOut) {
                 _ = try launcher.open(event: "", unless: nil, within: .milliseconds(1))

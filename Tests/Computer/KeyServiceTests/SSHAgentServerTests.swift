@@ -110,6 +110,9 @@ final class Connection {
         descriptor = -1
     }
 
+    /// Ends only the direction to the agent.
+    func endSending() { shutdown(descriptor, CInt(SHUT_WR)) }
+
     func send(raw bytes: [UInt8]) { _ = Glibc.send(descriptor, bytes, bytes.count, CInt(MSG_NOSIGNAL)) }
 
     func send(_ message: [UInt8]) { send(raw: Wire.string(message)) }

@@ -57,7 +57,7 @@ private final class ServedKey: Sendable {
                 now: { start.duration(to: .now) + slept.withLock { $0 } },
                 awake: { start.duration(to: .now) }
             ),
-            launcher: CeremonyLauncher(command: command, isLocked: { isLocked }, display: { display }),
+            launcher: CeremonyLauncher(program: command, isLocked: { isLocked }, display: { display }),
             version: CTAPHIDDeviceVersion(major: 1, minor: 0, build: 0),
             seconds: seconds
         ) { sentence in reports.withLock { $0.append(sentence) } }

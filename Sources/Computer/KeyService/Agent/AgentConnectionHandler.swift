@@ -11,11 +11,15 @@ internal import HybridThreads
 final class AgentConnectionHandler {
     /// Time for a client to read an answer.
     private static let sendTimeout = 10
+    /// POLLRDHUP of poll(2), which Swift's module of the C library lacks.
+    private static let halfClosed = Int16(0x2000)
 
     private let socket: CInt
     private let client: PeerCredentials
     private let keys: SSHKeyRing
     private let signing: SigningService
+    /// The service for websites on other hosts, if this socket serves them.
+    private let remote: RemoteSignInService?
     private let refused: @Sendable (String) -> Void
     /// Counts this connection as one through a host; returns false if there are too many.
     private let forward: (SSHFingerprint) -> Bool
@@ -27,15 +31,18 @@ final class AgentConnectionHandler {
     private var frames = UpstreamFrames()
     /// The identifier of the pending signature in the queue.
     private var pending: SigningService.ID?
+    /// Ends the pending request of a website.
+    private var remoteCancellation: SigningCancellation?
+    private var hasNotedSession = false
     /// The request with the pending signature, and the time until which it may wait for others.
     private var waiting: (request: SignRequest.ID, end: ContinuousClock.Instant)?
     private let completed = Locked<Completed?>(nil)
     private let waker: Waker
 
-    /// The result of a pending signature.
-    private struct Completed: Sendable {
-        let id: SignRequest.ID
-        let result: Result<SSHSignature, AgentRefusal>
+    /// The result of a pending request.
+    private enum Completed: Sendable {
+        case signature(SignRequest.ID, Result<SSHSignature, AgentRefusal>)
+        case remote(SignRequest.ID, RemoteAnswer)
     }
 
     /// Creates a connection; returns `nil` if the process has no descriptors left.
@@ -44,8 +51,9 @@ final class AgentConnectionHandler {
         _ client: PeerCredentials,
         _ keys: SSHKeyRing,
         _ signing: SigningService,
+        _ remote: RemoteSignInService?,
         _ upstream: String?,
-        isRestricted: Bool,
+        _ connection: AgentConnection,
         _ refused: @escaping @Sendable (String) -> Void,
         forward: @escaping (SSHFingerprint) -> Bool
     ) {
@@ -54,9 +62,10 @@ final class AgentConnectionHandler {
         self.client = client
         self.keys = keys
         self.signing = signing
+        self.remote = remote
         self.upstream = upstream.map(UpstreamAgent.init(path:))
         (self.refused, self.forward) = (refused, forward)
-        connection = AgentConnection(isRestricted: isRestricted)
+        self.connection = connection
         self.waker = waker
         var timeout = timeval(tv_sec: Self.sendTimeout, tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
@@ -64,9 +73,10 @@ final class AgentConnectionHandler {
 
     /// Answers requests until the client leaves or violates the protocol; a pending request is then withdrawn.
     func serve() {
-        while waitForInput(), takeSignature(), receive(), answerRequests(), hasPlace() {}
+        while waitForInput(), takeResult(), receive(), answerRequests(), hasPlace() {}
         _ = connection.close()
         if let pending { signing.withdraw(pending) }
+        remoteCancellation?.cancel()
     }
 
     /// Returns false if the connection is forwarded, and there are too many of them.
@@ -82,10 +92,11 @@ final class AgentConnectionHandler {
 
     /// Waits for bytes, a signature, or the end of the connection.
     private func waitForInput() -> Bool {
-        // Without capacity, only the end of the connection is of interest, which poll(2) always reports.
+        // Without capacity, only the end of the connection is of interest. A client that ends only its own direction has
+        // left, too: sshd passes no more than that.
         let events = capacity > 0 ? Int16(POLLIN) : 0
         var polled = [
-            pollfd(fd: socket, events: events, revents: 0),
+            pollfd(fd: socket, events: events | Self.halfClosed, revents: 0),
             pollfd(fd: waker.descriptor, events: Int16(POLLIN), revents: 0),
         ]
         while true {
@@ -107,15 +118,16 @@ final class AgentConnectionHandler {
 
     private var capacity: Int { upstream == nil ? connection.capacity : frames.capacity }
 
-    /// Sends the answer to a completed signature, if there is one.
-    private func takeSignature() -> Bool {
+    /// Sends the answer to a completed request, if there is one.
+    private func takeResult() -> Bool {
         waker.reset()
         guard let done = completed.withLock({ $0.take() }) else { return true }
-        (pending, waiting) = (nil, nil)
+        (pending, waiting, remoteCancellation) = (nil, nil, nil)
         let reply: AgentReply?
-        switch done.result {
-        case .success(let signature): reply = connection.complete(done.id, with: signature)
-        case .failure(let refusal): reply = connection.complete(done.id, with: nil, otherwise: refusal)
+        switch done {
+        case .signature(let id, .success(let signature)): reply = connection.complete(id, with: signature)
+        case .signature(let id, .failure(let refusal)): reply = connection.complete(id, with: nil, otherwise: refusal)
+        case .remote(let id, let answer): reply = connection.complete(id, with: answer)
         }
         return reply.map { send($0) } ?? true
     }
@@ -147,7 +159,7 @@ final class AgentConnectionHandler {
     private func answerRequests() -> Bool {
         keys.refresh()
         guard let upstream else { return answerOwnRequests() }
-        while pending == nil, var message = frames.next() {
+        while pending == nil, remoteCancellation == nil, var message = frames.next() {
             defer { SecretBytes.wipe(&message) }
             let (isLocked, ownKeys) = keys.withAgent { ($0.lock.isLocked, $0.keys.map(\.publicKey.encoded)) }
             let destination = UpstreamFrames.destination(of: message, isOwn: ownKeys.contains)
@@ -189,8 +201,18 @@ final class AgentConnectionHandler {
                 guard send(reply, extended(reply.bytes, destination, message)) else { return false }
             case .sign(let request):
                 guard start(request) else { return false }
+            case .remote(let request):
+                guard start(request) else { return false }
             }
+            noteSession()
         }
+    }
+
+    /// Records the first session, before a request of it is answered.
+    private func noteSession() {
+        guard !hasNotedSession, let session = connection.firstSession else { return }
+        remote?.note(session, of: client)
+        hasNotedSession = true
     }
 
     /// Passes a request on; if that fails, refuses it.
@@ -198,7 +220,7 @@ final class AgentConnectionHandler {
         if let cancellation = SigningCancellation() {
             let job = SigningJob(request: request, client: client, cancellation: cancellation) {
                 [completed, waker] result in
-                completed.withLock { $0 = Completed(id: request.id, result: result) }
+                completed.withLock { $0 = .signature(request.id, result) }
                 waker.wake()
             }
             pending = signing.submit(job)
@@ -207,6 +229,22 @@ final class AgentConnectionHandler {
             waiting = nil
         }
         return connection.complete(request.id, with: nil).map { send($0) } ?? true
+    }
+
+    /// Passes a request of a website on; if that fails, refuses it.
+    private func start(_ request: RemoteRequest) -> Bool {
+        if let remote, let cancellation = SigningCancellation() {
+            let job = RemoteSignInService.Job(request: request, client: client, cancellation: cancellation)
+            remoteCancellation = cancellation
+            let isStarted = remote.submit(job) { [completed, waker] answer in
+                completed.withLock { $0 = .remote(request.id, answer) }
+                waker.wake()
+            }
+            if isStarted { return true }
+            remoteCancellation = nil
+        }
+        let answer = RemoteAnswer.failure(.init(.refused))
+        return connection.complete(request.id, with: answer).map { send($0) } ?? true
     }
 
     /// Returns an answer with that of the other agent, which learns each binding.

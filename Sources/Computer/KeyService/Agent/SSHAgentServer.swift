@@ -3,6 +3,7 @@
 internal import Glibc
 package import HybridCommandSupport
 internal import HybridProgram
+internal import HybridSSHAgent
 internal import HybridThreads
 
 /// A server of the SSH agent protocol on a Unix socket, with one thread for each connection.
@@ -21,8 +22,10 @@ package final class SSHAgentServer: Sendable {
 
     private let keys: SSHKeyRing
     private let signing: SigningService
+    private let remote: RemoteSignInService?
     private let upstream: String?
     private let isRestricted: Bool
+    private let socketName: String?
     private let refused: @Sendable (String) -> Void
     private let places: Locked<ConnectionPlaces>
     private let stopper: Waker
@@ -32,19 +35,25 @@ package final class SSHAgentServer: Sendable {
     /// - Parameters:
     ///   - keys: The keys.
     ///   - signing: The service that makes signatures.
+    ///   - remote: The service for websites in browsers on other hosts; `nil` for a socket that does not serve them.
     ///   - upstream: The socket of another agent with further keys, which a restricted server does not use.
     ///   - isRestricted: True for a socket that is only for forwarding; see ``AgentConnection/init(isRestricted:)``.
+    ///   - socketName: The name of the socket in permissions for websites; `nil` to require the proof of a host.
     ///   - refused: Called with the reason for each refused signature or binding.
     package init?(
         keys: SSHKeyRing,
         signing: SigningService,
+        remote: RemoteSignInService? = nil,
         upstream: String? = nil,
         isRestricted: Bool = false,
+        socketName: String? = nil,
         refused: @escaping @Sendable (String) -> Void
     ) {
         guard let stopper = Waker() else { return nil }
         self.keys = keys
         self.signing = signing
+        self.remote = remote
+        self.socketName = socketName
         // The keys of the other agent know no restriction.
         self.upstream = isRestricted ? nil : upstream
         self.isRestricted = isRestricted
@@ -81,8 +90,9 @@ package final class SSHAgentServer: Sendable {
                 client,
                 keys,
                 signing,
+                remote,
                 upstream,
-                isRestricted: isRestricted,
+                AgentConnection(isRestricted: isRestricted, socketName: socketName),
                 refused
             ) { [self] host in isRestricted || places.withLock { $0.forward(through: host) } }
             handler?.serve()

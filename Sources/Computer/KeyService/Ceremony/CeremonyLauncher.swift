@@ -58,8 +58,8 @@ final class RequestWindowDisplay {
 /// The secret of the code passes from the ceremony to the prompt directly. If this process ends, both see the end of
 /// their input and end, too.
 package struct CeremonyLauncher: Sendable {
-    /// Maximum length of an encoded answer in bytes.
-    static let maximumResponse = 64 * 1024
+    /// Maximum length of an encoded answer in bytes, which fits every answer to a website.
+    static let maximumResponse = 260 * 1024
     /// Time for the process to end after a cancellation; it sends a last message to the phone.
     private static let endTimeout = Duration.seconds(8)
     /// Time to wait while another window is open, as in the queue of the agent.
@@ -67,7 +67,8 @@ package struct CeremonyLauncher: Sendable {
     /// Time beyond the limits of the user, for connecting.
     private static let connectionTimeout = Duration.seconds(60)
 
-    private let command: [String]
+    private let program: [String]
+    private let arguments: [String]
     private let display: @Sendable () -> CeremonyDisplay
     private let isLocked: @Sendable () -> Bool
     private let turn = WindowTurn()
@@ -77,15 +78,17 @@ package struct CeremonyLauncher: Sendable {
     /// Creates a launcher.
     ///
     /// - Parameters:
-    ///   - command: The program and its arguments, without `--display`.
+    ///   - program: The program, and the arguments before the command.
+    ///   - arguments: The arguments behind the command, without `--display`.
     ///   - isLocked: Returns true while the user's session is locked.
     ///   - display: Returns the display for the next ceremony.
     package init(
-        command: [String],
+        program: [String],
+        arguments: [String] = [],
         isLocked: @escaping @Sendable () -> Bool = { false },
         display: @escaping @Sendable () -> CeremonyDisplay
     ) {
-        self.command = command
+        (self.program, self.arguments) = (program, arguments)
         self.isLocked = isLocked
         self.display = display
     }
@@ -158,7 +161,7 @@ package struct CeremonyLauncher: Sendable {
     ///
     /// If the phone has answered or the ceremony has failed, the window remains and shows the result.
     func perform(
-        _ request: CeremonyRequest,
+        _ request: some CeremonyInput,
         in window: RequestWindowDisplay,
         cancellation: SigningCancellation?
     ) -> CeremonyOutcome {
@@ -174,7 +177,7 @@ package struct CeremonyLauncher: Sendable {
         let child: ChildProcess
         do throws(ChildProcess.SpawnError) {
             child = try .spawn(
-                command + ["--display", window.display.option],
+                program + [type(of: request).command] + arguments + ["--display", window.display.option],
                 input: .descriptor(input.other),
                 output: .descriptor(output.other),
                 error: progress
@@ -185,7 +188,7 @@ package struct CeremonyLauncher: Sendable {
         }
         // Only the child may keep these ends open, so that its end becomes visible.
         for ends in [input, output, prompt?.progress] { ends?.closeOther() }
-        _ = request.encoded.withUnsafeBytes { send(input.own, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
+        input.send(request.encoded)
         let limit = Duration.seconds(2 * request.seconds) + Self.connectionTimeout
         let response = wait(output, input, prompt, cancellation, until: .now + limit)
         for ends in [input, output] { ends.closeOwn() }

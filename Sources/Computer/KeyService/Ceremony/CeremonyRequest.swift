@@ -11,7 +11,8 @@ internal import HybridPrimitives
 /// agreed already to use the phone, absent otherwise}. While the ceremony runs, bytes may follow:
 /// ``showCode`` if the user wants a code instead of waiting for a linked phone, and ``usePhone`` if the user wants that a
 /// linked phone is contacted for a guest.
-package struct CeremonyRequest: Equatable, Sendable {
+package struct CeremonyRequest: CeremonyInput, Equatable {
+    package static let command = "ceremony"
     /// Maximum length of the map in bytes.
     package static let maximumLength = 16 * 1024
     /// Length of the field before the map in bytes.
@@ -23,7 +24,6 @@ package struct CeremonyRequest: Equatable, Sendable {
     private static let maximumPurpose = 4096
     /// Maximum length of the name of a phone in bytes.
     package static let maximumPhone = 255
-    private static let permittedSeconds = 1...3600
 
     /// The command for the phone.
     package enum Command: Equatable, Sendable {
@@ -81,21 +81,13 @@ package struct CeremonyRequest: Equatable, Sendable {
         self.hasAgreed = hasAgreed
     }
 
-    /// The encoding.
-    package var encoded: [UInt8] {
+    /// The map.
+    package var map: [UInt8] {
         var members: CBORMap = [1: .bytes(command.ctapRequest.encoded), 2: .text(purpose), 3: .integer(seconds)]
         members[4] = phone.map { .text($0) }
         members[5] = .boolean(isForGuest)
         if hasAgreed { members[6] = true }
-        let map = CBOREncoder.encode(members)
-        return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: map.count >> $0) } + map
-    }
-
-    /// Returns the length of the map from the field before it; `nil` if it is out of range.
-    package static func length(header: [UInt8]) -> Int? {
-        guard header.count == headerLength else { return nil }
-        let length = header.reduce(0) { $0 << 8 | Int($1) }
-        return (1...maximumLength).contains(length) ? length : nil
+        return CBOREncoder.encode(members)
     }
 
     /// Creates a request from its map, which must span the entire input; `nil` if the map is malformed.

@@ -14,6 +14,8 @@ final class PromptProcess {
     private var line: [UInt8] = []
     /// True once the user has agreed to use the phone.
     private var hasAgreed = false
+    /// True once the user has agreed for the future, too.
+    private(set) var isPermanent = false
     /// True once the user wants a code instead of waiting for a linked phone.
     private var wantsCode = false
 
@@ -53,6 +55,7 @@ final class PromptProcess {
             if byte == UInt8(ascii: "\n") {
                 if line.elementsEqual("cancel".utf8) { return .cancelled }
                 if line.elementsEqual("proceed".utf8) { hasAgreed = true }
+                if line.elementsEqual("proceed-always".utf8) { (hasAgreed, isPermanent) = (true, true) }
                 if line.elementsEqual("show-code".utf8) { wantsCode = true }
                 line = []
             } else if line.count < 64 {
@@ -146,6 +149,22 @@ final class SocketEnds {
     deinit {
         closeOwn()
         closeOther()
+    }
+
+    /// Time for a child to read what is sent.
+    private static let sendTimeout = 10
+
+    /// Sends bytes to the child, as many as it reads.
+    func send(_ bytes: [UInt8]) {
+        var timeout = timeval(tv_sec: Self.sendTimeout, tv_usec: 0)
+        setsockopt(own, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.send(own, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
     }
 
     func closeOwn() {

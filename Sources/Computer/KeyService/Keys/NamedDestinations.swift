@@ -51,7 +51,13 @@ package enum NamedDestinations {
         return destinations
     }
 
-    private static func fingerprints(
+    /// Returns the fingerprints of all keys of a host.
+    ///
+    /// - Parameters:
+    ///   - host: The name in known_hosts, or a fingerprint.
+    ///   - knownHosts: The host keys by name.
+    /// - Throws: ``CommandFailure`` if the host has no key there.
+    package static func fingerprints(
         of host: String,
         in knownHosts: KnownHosts
     ) throws(CommandFailure) -> [SSHFingerprint] {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridCTAP
 internal import HybridCommandSupport
 package import HybridProgram
 internal import HybridSSHAgent
@@ -55,6 +56,11 @@ package final class SSHKeyRing: Sendable {
         state.withLock { state in
             state.agent.lock.isLocked ? nil : state.keys.first { $0.publicKey == publicKey }
         }
+    }
+
+    /// Returns true if the passkey of an SSH key has this relying party ID.
+    func uses(_ relyingParty: RelyingPartyID) -> Bool {
+        state.withLock { $0.keys.contains { $0.relyingPartyID == relyingParty } }
     }
 
     private func replace(_ keys: [StoredSSHKey], _ stamp: StateFolder.Stamp?) {

@@ -21,6 +21,8 @@ package struct JournalEntry: Hashable, Sendable {
         case securityKey = "security-key"
         /// The command `pam enrol`.
         case pamEnrolment = "pam-enrol"
+        /// A website in a browser on another host.
+        case remote
     }
 
     /// The time in seconds since 1970.

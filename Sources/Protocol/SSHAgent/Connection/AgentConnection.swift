@@ -37,20 +37,41 @@ public struct AgentConnection: Sendable {
         case reply(AgentReply)
         /// Asks for a signature; ``AgentConnection/complete(_:with:otherwise:)`` takes the result.
         case sign(SignRequest)
+        /// Asks for the response to a website on another host; ``AgentConnection/complete(_:with:)`` takes the answer.
+        case remote(RemoteRequest)
+    }
+
+    /// The request that waits for its answer.
+    private enum Pending {
+        case signature(SignRequest)
+        case remote(SignRequest.ID)
+
+        var id: SignRequest.ID {
+            switch self {
+            case .signature(let request): request.id
+            case .remote(let id): id
+            }
+        }
     }
 
     private var reader = AgentMessageReader()
     private var bindings: SessionBindings
-    private var pending: SignRequest?
+    private let socketName: String?
+    private var pending: Pending?
     private var lastNumber: UInt64 = 0
     private var isClosed = false
 
     /// Creates a connection that has not received anything.
     ///
-    /// - Parameter isRestricted: True for a connection of a socket that is only for forwarding. It counts as forwarded:
-    ///   each login must be bound to its session and name the server's key, and messages need a key that allows them.
-    ///   It can't lock or unlock the agent.
-    public init(isRestricted: Bool = false) { bindings = SessionBindings(isRestricted: isRestricted) }
+    /// - Parameters:
+    ///   - isRestricted: True for a connection of a socket that is only for forwarding. It counts as forwarded: each login
+    ///     must be bound to its session and name the server's key, and messages need a key that allows them. It can't lock
+    ///     or unlock the agent.
+    ///   - socketName: The name of a socket that websites may use without the proof of a host; `nil` for none.
+    public init(isRestricted: Bool = false, socketName: String? = nil) {
+        bindings = SessionBindings(isRestricted: isRestricted)
+        self.socketName = socketName
+    }
 
     /// The number of bytes that ``receive(_:)`` accepts now.
     ///
@@ -61,6 +82,9 @@ public struct AgentConnection: Sendable {
     public var forwardingHost: SSHFingerprint? {
         bindings.list.first.flatMap { $0.isForwarded ? $0.hostKey.fingerprint : nil }
     }
+
+    /// The session of the first binding; `nil` before it.
+    public var firstSession: SSHSessionID? { bindings.list.first?.sessionID }
 
     /// Appends received bytes, in pieces of any length.
     ///
@@ -95,6 +119,7 @@ public struct AgentConnection: Sendable {
             bindings.fail()
             return .reply(.extensionFailure(.binding(error)))
         case .queryExtensions: return .reply(.extensions)
+        case .remote(let message): return remoteRequest(message, state)
         case .lock where bindings.isRestricted, .unlock where bindings.isRestricted: return .reply(.failure)
         case .lock(let passphrase): return .reply(state.lock.lock(passphrase) ? .success : .failure)
         case .unlock(let passphrase):
@@ -116,12 +141,24 @@ public struct AgentConnection: Sendable {
         with signature: SSHSignature?,
         otherwise refusal: AgentRefusal = .notSigned
     ) -> AgentReply? {
-        guard let request = pending, request.id == id else { return nil }
+        guard case .signature(let request)? = pending, request.id == id else { return nil }
         pending = nil
         guard let signature, signature.data == request.data, signature.key == request.key.publicKey else {
             return .failure(refusal)
         }
         return .signature(signature)
+    }
+
+    /// Ends the pending request of a website.
+    ///
+    /// - Parameters:
+    ///   - id: The identifier of the request.
+    ///   - answer: The answer for the other host.
+    /// - Returns: The answer, or `nil` if this request is not pending, for example because the client has left.
+    public mutating func complete(_ id: SignRequest.ID, with answer: RemoteAnswer) -> AgentReply? {
+        guard case .remote(id)? = pending else { return nil }
+        pending = nil
+        return .remote(answer)
     }
 
     /// Records that the client has left.
@@ -164,15 +201,33 @@ public struct AgentConnection: Sendable {
             throw .data(error)
         }
         let purpose = try bindings.check(data, for: key)
-        lastNumber += 1
         let request = SignRequest(
-            id: SignRequest.ID(number: lastNumber),
+            id: nextID(),
             key: key,
             data: data,
             purpose: purpose,
             isForwarded: bindings.isRestricted || !purpose.via.isEmpty
         )
-        pending = request
+        pending = .signature(request)
         return request
+    }
+
+    private mutating func remoteRequest(_ message: [UInt8], _ state: AgentState) -> Action {
+        do throws(AgentRefusal) {
+            guard !state.lock.isLocked else { throw .locked }
+            let origin = try bindings.remoteOrigin(socketName)
+            let request = RemoteRequest(id: nextID(), origin: origin, message: message)
+            pending = .remote(request.id)
+            return .remote(request)
+        } catch {
+            guard error != .bindingFailed else { return .reply(.extensionFailure(error)) }
+            // The other host must not learn the reason.
+            return .reply(.remote(.failure(.init(.refused)), refusal: error))
+        }
+    }
+
+    private mutating func nextID() -> SignRequest.ID {
+        lastNumber += 1
+        return SignRequest.ID(number: lastNumber)
     }
 }

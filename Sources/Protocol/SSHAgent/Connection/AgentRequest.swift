@@ -14,6 +14,8 @@ enum AgentRequest {
     case malformedBinding(SessionBindingError)
     /// Lists the extensions (`query`).
     case queryExtensions
+    /// A request of a website on another host (``RemoteMessage``).
+    case remote([UInt8])
     /// Locks the agent with a passphrase.
     case lock(SecretBytes)
     /// Unlocks the agent with the passphrase.
@@ -47,8 +49,11 @@ enum AgentRequest {
         case 27:
             let name = String(decoding: try reader.string(), as: UTF8.self)
             if name == sessionBind { return binding(reader.remaining()) }
-            guard name == query else { return .unsupported }
-            request = .queryExtensions
+            switch name {
+            case query: request = .queryExtensions
+            case RemoteMessage.extensionName: request = .remote(Array(try reader.string()))
+            default: return .unsupported
+            }
         default: return .unsupported
         }
         try reader.finish()
@@ -77,7 +82,7 @@ public struct AgentReply: Hashable, Sendable {
     /// The reason for a refused signature or binding; `nil` otherwise.
     public let refusal: AgentRefusal?
 
-    private init(_ type: UInt8, _ contents: [UInt8] = [], delay: Duration = .zero, refusal: AgentRefusal? = nil) {
+    init(_ type: UInt8, _ contents: [UInt8] = [], delay: Duration = .zero, refusal: AgentRefusal? = nil) {
         var writer = SSHWriter()
         writer.string([type] + contents)
         bytes = writer.bytes
@@ -113,7 +118,7 @@ public struct AgentReply: Hashable, Sendable {
     static let extensions = {
         var writer = SSHWriter()
         writer.string(AgentRequest.query)
-        for name in [AgentRequest.query, AgentRequest.sessionBind] { writer.string(name) }
+        for name in [AgentRequest.query, AgentRequest.sessionBind, RemoteMessage.extensionName] { writer.string(name) }
         return AgentReply(29, writer.bytes)
     }()
 }
@@ -178,7 +183,7 @@ public struct AgentRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// The reason in words, for users.
     public let explanation: String
 
-    private init(_ description: String, _ explanation: String) {
+    init(_ description: String, _ explanation: String) {
         self.description = description
         self.explanation = explanation
     }
