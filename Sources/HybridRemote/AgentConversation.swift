@@ -14,13 +14,13 @@ struct AgentConversation: ~Copyable {
 
     /// Connects; returns `nil` if nothing listens there.
     init?(path: String) {
-        guard let address = UnixAddress(path: path) else { return nil }
+        guard var address = UnixAddress(path: path) else { return nil }
         let socket = Glibc.socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else { return nil }
         // Also the limit of connect(2), which waits while the agent accepts none.
         var timeout = timeval(tv_sec: Self.sendTimeout, tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
-        guard address.connect(socket) == 0 else {
+        guard address.withAddress({ connect(socket, $0, $1) }) == 0 else {
             close(socket)
             return nil
         }

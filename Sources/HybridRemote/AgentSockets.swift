@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import HybridCommandSupport
 internal import HybridProgram
 
 /// The sockets through which SSH agents may be forwarded to this host.

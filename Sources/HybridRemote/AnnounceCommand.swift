@@ -2,6 +2,7 @@
 
 internal import ArgumentParser
 internal import Glibc
+internal import HybridCommandSupport
 internal import HybridProgram
 
 /// The command `hybrid-remote announce`, which lets browsers look again whether a phone can be reached.
@@ -29,8 +30,8 @@ struct AnnounceCommand: ParsableCommand {
     static func files(_ environment: [String: String]) -> [String] {
         guard let home = environment["HOME"] else { return [] }
         let configuration = environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "\(home)/.config"
-        return browsers.map { "\(configuration)/\($0)" }.filter { access($0, F_OK) == 0 }
-            .map { "\($0)/WebAuthenticationProxyRemoteSessionStateChange/\(BrowserExtension.identifier)" }
+        let folders: [String] = browsers.map { "\(configuration)/\($0)" }.filter { access($0, F_OK) == 0 }
+        return folders.map { "\($0)/WebAuthenticationProxyRemoteSessionStateChange/\(BrowserExtension.identifier)" }
     }
 
     /// Writes the file anew, because the browser watches for changes.

@@ -2,6 +2,7 @@
 
 internal import ArgumentParser
 internal import Glibc
+internal import HybridCommandSupport
 internal import HybridPrimitives
 internal import HybridProgram
 

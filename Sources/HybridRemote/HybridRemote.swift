@@ -8,7 +8,7 @@ internal import HybridProgram
 ///
 /// It uses neither radio nor network: it passes one message to the SSH agent that is forwarded to this host.
 @main
-struct HybridRemote: ParsableCommand {
+struct HybridRemote: AsyncParsableCommand {
     static let programName = "hybrid-remote"
 
     static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import HybridCommandSupport
 internal import HybridPrimitives
 internal import HybridProgram
 internal import HybridSSHAgent
