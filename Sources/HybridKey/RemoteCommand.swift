@@ -11,11 +11,11 @@ internal import HybridProgram
 struct RemoteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remote",
-        abstract: "Permit browsers on other hosts to use the phone beside this computer.",
+        abstract: "Permit browsers on other hosts to use the phone near this computer.",
         discussion: """
             A host reaches this computer through ssh -A, and proves its key. Each host on the way needs the permission. A \
             question appears here before the phone is used; with a permission for a website, sign-ins to it from that \
-            host need none. Whoever controls a permitted host can ask as any website there.
+            host need none. A person who controls a permitted host can ask as any website there.
             """,
         subcommands: [Allow.self, List.self, Forget.self],
         defaultSubcommand: List.self
@@ -69,7 +69,7 @@ struct RemoteCommand: AsyncParsableCommand {
         @OptionGroup
         var target: Target
 
-        @Flag(help: "With --site: also permit secrets of the passkey (PRF), with which the host can decrypt the site's data.")
+        @Flag(help: "With --site: also permit secrets of the passkey (PRF), which can decrypt the site's data.")
         var secret = false
 
         func validate() throws {
@@ -101,13 +101,16 @@ struct RemoteCommand: AsyncParsableCommand {
 
         func run() async throws {
             let permissions = try RemoteCommand.store().permissions()
-            if permissions.hosts.isEmpty { HybridKey.report("no host is permitted; see: hybrid-key remote allow --help") }
+            if permissions.hosts.isEmpty {
+                HybridKey.report("no host is permitted; see hybrid-key remote allow --help")
+            }
             for host in permissions.hosts {
                 let sites = permissions.sites.filter { $0.host == host.host }
                 try StandardOutput.writeLine(json ? Self.json(host, sites) : "\(host.name)  \(host.host)")
                 guard !json else { continue }
                 for site in sites {
-                    try StandardOutput.writeLine("    \(site.relyingParty.text)\(site.mayGetSecret ? "  with secrets" : "")")
+                    let secrets = site.mayGetSecret ? "  with secrets" : ""
+                    try StandardOutput.writeLine("    \(site.relyingParty.text)\(secrets)")
                 }
             }
         }

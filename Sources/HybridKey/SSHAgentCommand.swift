@@ -183,8 +183,7 @@ private struct RunningSSHAgent {
             SSHAgentServer(
                 keys: keys,
                 signing: signing,
-                // A socket for `RemoteForward` proves no host.
-                remote: name == nil ? nil : remote,
+                remote: remote,
                 isRestricted: true,
                 socketName: name,
                 refused: refused

@@ -76,7 +76,8 @@ struct WebsiteCommand: AsyncParsableCommand {
         let process = CeremonyProcess(options: options, display: display, seconds: request.seconds, report: report)
         // A host that may ask without a question must not ring a phone.
         let terms = CeremonyProcess.ContactTerms(requester: .guest, needsConsent: !request.hasAgreed)
-        let run = try await process.clientRun(subject, purpose: request.purpose) { (codeDisplay) throws(CommandFailure) in
+        let run = try await process.clientRun(subject, purpose: request.purpose) {
+            (codeDisplay) throws(CommandFailure) in
             terms.lastUsedPhones(for: ceremony.ctapRequest.command, report, codeDisplay, wishes)
         }
         let (json, result) = try await run.perform(ceremony)

@@ -74,9 +74,11 @@ struct DoctorCommand: ParsableCommand {
         let manifests = installations.map { browser, folder in
             let path = "\(folder)/\(BrowserExtension.hostName).json"
             let isThere = access(path, R_OK) == 0
-            return Finding(subject: browser, isFine: isThere, found: isThere ? "knows the helper" : "\(path) is missing")
+            let found = isThere ? "knows the helper" : "\(path) is missing"
+            return Finding(subject: browser, isFine: isThere, found: found)
         }
-        let found = hasExtension ? "installed for Chromium" : "\(extensionFolder) is missing; install the package hybrid-remote"
+        let missing = "\(extensionFolder) is missing; install the package hybrid-remote"
+        let found = hasExtension ? "installed for Chromium" : missing
         return manifests + [Finding(subject: "extension", isFine: hasExtension, found: found)] + sandboxed
     }
 

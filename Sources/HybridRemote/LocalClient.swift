@@ -7,7 +7,7 @@ internal import HybridProgram
 internal import HybridSSHAgent
 internal import HybridThreads
 
-/// `hybrid-client` on this computer, for a browser beside the phone that is to use linked phones.
+/// `hybrid-client` on this computer, for a browser on this computer that is to use linked phones.
 enum LocalClient {
     private static let program = "hybrid-client"
     /// Time for the program to end after a cancellation.

@@ -7,7 +7,9 @@ internal import HybridSSHAgent
 
 /// Messages of a browser and its native messaging host: 4 bytes length in the machine's byte order ‖ JSON in UTF-8.
 enum NativeMessages {
-    /// Maximum length of a message in bytes. Browsers end a port at more than 1 MiB from the host.
+    /// Maximum length of a message in bytes.
+    ///
+    /// Browsers end a port at more than 1 MiB from the host.
     static let maximumLength = RemoteMessage.maximumLength
 
     /// A message of the extension.

@@ -10,7 +10,7 @@ enum RemoteSettings {
         "local",
         .boolean,
         default: "no",
-        help: "Use hybrid-client on this computer, for a browser beside the phone."
+        help: "Use hybrid-client on this computer, for a browser near the phone."
     )
 
     private static let resolver = ConfigurationResolver(

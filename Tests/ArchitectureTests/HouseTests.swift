@@ -16,7 +16,8 @@ struct HouseTests {
     @Test("a folder of Sources that is named Hybrid… is a program, and no other")
     func programs() throws {
         let entries = try Self.manager.contentsOfDirectory(atPath: PackageFolder.path + "/Sources")
-        #expect(entries.count <= 15)
+        // Each program has a folder; the libraries have nine rooms, however many programs there are.
+        #expect(entries.count { !$0.hasPrefix("Hybrid") } <= 9)
         let programs = package.targets.filter { $0.kind == "executable" }
         #expect(Set(programs.map(\.path)) == Set(entries.filter { $0.hasPrefix("Hybrid") }.map { "Sources/" + $0 }))
     }

@@ -48,6 +48,7 @@ private let targets: [String: FuzzTarget] = [
     "relay": fuzzRelay,
     "relay-answer": fuzzRelayAnswer,
     "relayed-frames": fuzzRelayedFrames,
+    "remote": fuzzRemote,
     "securitykey": fuzzSecurityKey,
     "service-data": fuzzServiceData,
     "signal": fuzzSignal,

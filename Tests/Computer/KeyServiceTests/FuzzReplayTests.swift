@@ -12,4 +12,12 @@ struct KeyFuzzReplayTests {
         #expect(replay.broken == [])
         #expect(replay.taken.count >= 4, "the corpus contains valid inputs")
     }
+
+    @Test("Messages of other hosts, answers, permissions")
+    func remote() throws {
+        let replay = try FuzzCorpus.replay("remote", fuzzRemote)
+        #expect(replay.broken == [])
+        #expect(replay.taken.count >= 6, "the corpus contains valid inputs")
+        #expect(replay.refused.count >= 3, "the corpus contains invalid inputs")
+    }
 }

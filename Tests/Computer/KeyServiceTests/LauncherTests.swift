@@ -50,7 +50,9 @@ struct LauncherTests {
             )
             #expect(outcome == .answered(CeremonyAnswer(response: Array("0answer".utf8), phone: "Pixel 8")))
             try await Waiting.until("the prompt to end") { !TestFile.text(folder.path + "/seen").isEmpty }
-            #expect(TestFile.text(folder.path + "/seen") == "{\"event\":\"request\"}\nprogress ceremony --display json\n")
+            #expect(
+                TestFile.text(folder.path + "/seen") == "{\"event\":\"request\"}\nprogress ceremony --display json\n"
+            )
         }
     }
 

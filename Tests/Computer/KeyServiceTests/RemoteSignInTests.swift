@@ -139,6 +139,17 @@ private final class RemoteAgent: Sendable {
         #expect(answer.first == 29)
         return String(decoding: try Wire.strings(answer[1...], count: 2)[1], as: UTF8.self)
     }
+
+    /// Expects an answer to a request.
+    func expect(
+        _ expected: String,
+        _ request: [UInt8] = RemoteAgent.request(),
+        _ connection: Connection? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let answer = try await ask(request, connection)
+        #expect(answer == expected, sourceLocation: sourceLocation)
+    }
 }
 
 private let signed = #"{"response":{"id":"x"}}"#
@@ -152,10 +163,12 @@ struct RemoteSignInTests {
     @Test("A sign-in is asked for, then performed, and stands in the journal with its host")
     func signIn() async throws {
         try await RemoteAgent.with { agent in
-            #expect(try await agent.ask() == signed)
+            try await agent.expect(signed)
             let fingerprint = try agent.host.hostKey.fingerprint.description
             let request = try #require(agent.requests.first)
-            let parts = [#""operation":"remote-sign-in""#, #""rp_id":"shop.example""#, "[\"\(fingerprint)\"]", "permanent"]
+            let parts = [
+                #""operation":"remote-sign-in""#, #""rp_id":"shop.example""#, "[\"\(fingerprint)\"]", "permanent",
+            ]
             for part in parts { #expect(request.contains(part), "\(request)") }
             #expect(!request.contains("secret"))
             let entry = try #require(try agent.journal.entries().last)
@@ -167,12 +180,12 @@ struct RemoteSignInTests {
     @Test("A host without a permission gets the same answer as one whose user declines, and opens nothing")
     func permission() async throws {
         try await RemoteAgent.with(isAllowed: false) { agent in
-            #expect(try await agent.ask() == failure(.refused))
+            try await agent.expect(failure(.refused))
             #expect(agent.requests == [] && agent.ceremonies == 0)
             #expect(try agent.results.first?.hasPrefix("refused: ") == true)
         }
         try await RemoteAgent.with(prompt: "echo cancel; cat >/dev/null") { agent in
-            #expect(try await agent.ask() == failure(.refused))
+            try await agent.expect(failure(.refused))
             #expect(agent.requests.count == 1 && agent.ceremonies == 0)
             #expect(try agent.results == ["declined"])
         }
@@ -183,10 +196,11 @@ struct RemoteSignInTests {
         try await RemoteAgent.with { agent in
             let behind = TestServer()
             let request = RemoteAgent.request()
-            #expect(try await agent.ask(request, agent.connection(agent.host, behind)) == failure(.refused))
-            #expect(agent.requests == [])
+            let refused = try await agent.ask(request, agent.connection(agent.host, behind))
+            #expect(refused == failure(.refused) && agent.requests == [])
             try agent.allow(behind)
-            #expect(try await agent.ask(request, agent.connection(agent.host, behind)) == signed)
+            let answer = try await agent.ask(request, agent.connection(agent.host, behind))
+            #expect(answer == signed)
             #expect(agent.requests.count == 1)
         }
     }
@@ -197,7 +211,7 @@ struct RemoteSignInTests {
             // The login of the process that forwards its socket to this host.
             let login = try Connection(agent.path)
             #expect(await login.ask(try TestServer().bind(TestServer.session(9))) == [6])
-            #expect(try await agent.ask() == failure(.refused))
+            try await agent.expect(failure(.refused))
             #expect(agent.requests == [])
             #expect(try agent.results.first?.contains("first hosts") == true)
         }
@@ -205,18 +219,19 @@ struct RemoteSignInTests {
 
     @Test("An answer for the future counts for this website and host, and not for a secret or a registration")
     func permanent() async throws {
-        try await RemoteAgent.with(prompt: "read state; [ -n \"$state\" ] && echo proceed-always; cat >/dev/null") { agent in
-            #expect(try await agent.ask() == signed)
+        try await RemoteAgent.with(prompt: "read state; [ -n \"$state\" ] && echo proceed-always; cat >/dev/null") {
+            agent in
+            try await agent.expect(signed)
             let site = try #require(try agent.permissions.permissions().sites.first)
             #expect(site.relyingParty.text == "shop.example" && !site.mayGetSecret)
-            #expect(try await agent.ask() == signed)
+            try await agent.expect(signed)
             let permitted = try #require(agent.requests.last)
             #expect(!permitted.contains("permanent"))
             let secret = #""challenge":"AAAA","rpId":"shop.example","extensions":{"prf":{"eval":{"first":"AA"}}}"#
-            #expect(try await agent.ask(RemoteAgent.request(options: secret)) == signed)
+            try await agent.expect(signed, RemoteAgent.request(options: secret))
             #expect(agent.requests.last?.contains(#""secret":true,"permanent":true"#) == true)
             let creation = RemoteAgent.request(options: RemoteAgent.creation, type: "create")
-            #expect(try await agent.ask(creation) == signed)
+            try await agent.expect(signed, creation)
             let request = try #require(agent.requests.last)
             #expect(request.contains("remote-create") && !request.contains("permanent"))
         }
@@ -225,8 +240,10 @@ struct RemoteSignInTests {
     @Test(
         "A request that no phone can answer opens nothing",
         arguments: [
-            (RemoteAgent.request(origin: "https://evil.example.org", options: #""challenge":"AA","rpId":"co.uk""#),
-                failure(.unusable, "SecurityError")),
+            (
+                RemoteAgent.request(options: #""challenge":"AA","rpId":"SHOP.example""#),
+                failure(.unusable, "SecurityError")
+            ),
             (RemoteAgent.request(options: #""rpId":"shop.example""#), failure(.unusable, "TypeError")),
             (RemoteAgent.request(origin: "https://key.example.org", options: #""challenge":"AA""#), failure(.refused)),
             (RemoteAgent.request(origin: "file:///"), failure(.unusable, "SecurityError")),
@@ -244,7 +261,7 @@ struct RemoteSignInTests {
     func ceremonyFailure() async throws {
         let answer = #"{"error":{"name":"InvalidStateError","code":"refused","message":"x"}}"#
         try await RemoteAgent.with(ceremony: "printf '\\0passkey-exists\\n\(answer)'") { agent in
-            #expect(try await agent.ask() == failure(.refused, "InvalidStateError"))
+            try await agent.expect(failure(.refused, "InvalidStateError"))
             #expect(try agent.results == ["failed: passkey-exists"])
         }
     }
@@ -273,7 +290,7 @@ struct RemoteSignInTests {
             let first = try await agent.connection()
             first.send(RemoteAgent.request())
             try await Waiting.until("the question") { agent.requests.count == 1 }
-            #expect(try await agent.ask() == failure(.refused))
+            try await agent.expect(failure(.refused))
             #expect(await (try Connection(agent.path)).ask([11])?.first == 12)
             first.leave()
         }
@@ -282,7 +299,7 @@ struct RemoteSignInTests {
     @Test("Three windows without a response are the limit")
     func flood() async throws {
         try await RemoteAgent.with(prompt: "echo cancel; cat >/dev/null") { agent in
-            for _ in 0..<5 { #expect(try await agent.ask() == failure(.refused)) }
+            for _ in 0..<5 { try await agent.expect(failure(.refused)) }
             #expect(agent.requests.count == 3)
         }
     }
@@ -290,11 +307,11 @@ struct RemoteSignInTests {
     @Test("Nothing opens while the session is locked, or without a program that can ask")
     func noQuestion() async throws {
         try await RemoteAgent.with(isLocked: true) { agent in
-            #expect(try await agent.ask() == failure(.refused))
+            try await agent.expect(failure(.refused))
             #expect(agent.requests == [])
         }
         try await RemoteAgent.with(prompt: nil) { agent in
-            #expect(try await agent.ask() == failure(.refused))
+            try await agent.expect(failure(.refused))
             #expect(agent.ceremonies == 0)
             #expect(try agent.results.first?.contains("hybrid-prompt") == true)
         }
@@ -304,7 +321,7 @@ struct RemoteSignInTests {
     func timeLimit() async throws {
         try await RemoteAgent.with(prompt: "cat >/dev/null", seconds: 1) { agent in
             let options = #""challenge":"AAAA","rpId":"shop.example","timeout":600000"#
-            #expect(try await agent.ask(RemoteAgent.request(options: options)) == failure(.timedOut))
+            try await agent.expect(failure(.timedOut), RemoteAgent.request(options: options))
         }
     }
 
@@ -312,9 +329,9 @@ struct RemoteSignInTests {
     func namedSocket() async throws {
         try await RemoteAgent.with(socketName: "dev") { agent in
             let connection = try Connection(agent.path)
-            #expect(try await agent.ask(RemoteAgent.request(), connection) == failure(.refused))
+            try await agent.expect(failure(.refused), RemoteAgent.request(), connection)
             try agent.permissions.change { permissions in _ = permissions.allow(.socket("dev"), name: "socket:dev") }
-            #expect(try await agent.ask(RemoteAgent.request(), connection) == signed)
+            try await agent.expect(signed, RemoteAgent.request(), connection)
             #expect(agent.requests.first?.contains("socket:dev") == true)
         }
     }
@@ -324,14 +341,15 @@ struct RemoteSignInTests {
         try await RemoteAgent.with { agent in
             let name = Wire.string(RemoteMessage.extensionName)
             for contents in [[], [0xFF, 0xFE], Array("[]".utf8), Array("{\"version\":1}".utf8)] as [[UInt8]] {
-                #expect(try await agent.ask([27] + name + Wire.string(contents)).contains("unusable"))
+                let answer = try await agent.ask([27] + name + Wire.string(contents))
+                #expect(answer.contains("unusable"))
             }
             let long = try await agent.connection()
             long.send(raw: [0, 4, 0, 1, 27])
             #expect(await long.answer() == nil)
             let trailing = try await agent.connection()
             #expect(await trailing.ask([27] + name + Wire.string([1]) + [0]) == [5])
-            #expect(try await agent.ask() == signed)
+            try await agent.expect(signed)
         }
     }
 }

@@ -117,7 +117,7 @@ struct RemoteConnectionTests {
     var client = TestClient()
     private let request: [UInt8] = [27] + Wire.string(RemoteMessage.extensionName) + Wire.string([1, 2, 3])
 
-    private func remote(_ action: AgentConnection.Action) -> RemoteRequest? {
+    private func remoteRequest(_ action: AgentConnection.Action) -> RemoteRequest? {
         if case .remote(let request) = action { request } else { nil }
     }
 
@@ -137,7 +137,7 @@ struct RemoteConnectionTests {
             request,
             to: &state
         )
-        let remote = try #require(remote(action))
+        let remote = try #require(remoteRequest(action))
         #expect(remote.origin == .hosts([try first.hostKey, try second.hostKey]))
         #expect(remote.message == [1, 2, 3])
         #expect(client.connection.firstSession?.bytes == session)
@@ -145,9 +145,11 @@ struct RemoteConnectionTests {
 
     @Test("A request of this computer, or of a session that logs in, is refused like any other")
     mutating func notForwarded() throws {
-        #expect(isRefused(try client.send(request, to: &state), .unprovedHost))
+        let unproved = try client.send(request, to: &state)
+        #expect(isRefused(unproved, .unprovedHost))
         #expect(client.connection.firstSession == nil)
-        #expect(isRefused(try client.send(server.bind(session), request, to: &state), .notForwarded))
+        let direct = try client.send(server.bind(session), request, to: &state)
+        #expect(isRefused(direct, .notForwarded))
         var other = TestClient()
         let login = try TestServer().bind(TestServer.session(2))
         let action = try other.send(server.bind(session, isForwarded: true), login, request, to: &state)
@@ -167,38 +169,44 @@ struct RemoteConnectionTests {
     @Test("A locked agent refuses")
     mutating func locked() throws {
         _ = try client.send([22] + Wire.string("secret"), server.bind(session, isForwarded: true), to: &state)
-        #expect(isRefused(try client.send(request, to: &state), .locked))
+        let action = try client.send(request, to: &state)
+        #expect(isRefused(action, .locked))
     }
 
     @Test("A socket of its own is named instead of a host, whoever is behind it")
     mutating func namedSocket() throws {
         client.connection = AgentConnection(isRestricted: true, socketName: "dev")
-        #expect(remote(try client.send(request, to: &state))?.origin == .socket("dev"))
+        let local = try client.send(request, to: &state)
+        #expect(remoteRequest(local)?.origin == .socket("dev"))
         client.connection = AgentConnection(isRestricted: true, socketName: "dev")
         let action = try client.send(server.bind(session, isForwarded: true), request, to: &state)
-        #expect(remote(action)?.origin == .socket("dev"))
+        #expect(remoteRequest(action)?.origin == .socket("dev"))
     }
 
     @Test("One request waits for its answer, and is answered once")
     mutating func answer() throws {
         let action = try client.send(server.bind(session, isForwarded: true), request, to: &state)
-        let id = try #require(remote(action)).id
+        let id = try #require(remoteRequest(action)).id
         try client.connection.receive(Wire.string([11]))
-        #expect(try client.connection.next(&state, at: client.now) == nil)
+        let waiting = try client.connection.next(&state, at: client.now)
+        #expect(waiting == nil)
         let answer = RemoteAnswer.response(.object([]))
         let reply = client.connection.complete(id, with: answer)
         let name = RemoteMessage.extensionName
         #expect(reply?.bytes == Wire.string([29] + Wire.string(name) + Wire.string(#"{"response":{}}"#)))
-        #expect(client.connection.complete(id, with: answer) == nil)
-        #expect(try client.connection.next(&state, at: client.now)?.type == 12)
+        let second = client.connection.complete(id, with: answer)
+        #expect(second == nil)
+        let list = try client.connection.next(&state, at: client.now)
+        #expect(list?.type == 12)
     }
 
     @Test("A request whose client has left is not answered")
     mutating func leaving() throws {
         let action = try client.send(server.bind(session, isForwarded: true), request, to: &state)
-        let id = try #require(remote(action)).id
-        #expect(client.connection.close() == id)
-        #expect(client.connection.complete(id, with: .failure(.init(.failed))) == nil)
+        let id = try #require(remoteRequest(action)).id
+        let closed = client.connection.close()
+        let answer = client.connection.complete(id, with: .failure(.init(.failed)))
+        #expect(closed == id && answer == nil)
     }
 
     @Test("A response above the limit becomes a failure instead of ending the connection")
@@ -206,7 +214,7 @@ struct RemoteConnectionTests {
         let action = try client.send(server.bind(session, isForwarded: true), request, to: &state)
         let text = String(repeating: "x", count: RemoteMessage.maximumLength)
         let reply = client.connection.complete(
-            try #require(remote(action)).id,
+            try #require(remoteRequest(action)).id,
             with: .response(.object([("id", .string(text))]))
         )
         let expected = RemoteAnswer.failure(.init(.failed)).encoded

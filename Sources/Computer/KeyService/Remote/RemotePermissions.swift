@@ -140,7 +140,8 @@ extension RemotePermissions {
         switch fields[0] {
         case "host": return fields.count == 3 && Self.isName(fields[2]) && allow(host, name: fields[2])
         case "site":
-            guard fields.count == 4, ["sign-in", "secret"].contains(fields[3]), let id = RelyingPartyID(fields[2]) else {
+            guard fields.count == 4, ["sign-in", "secret"].contains(fields[3]), let id = RelyingPartyID(fields[2])
+            else {
                 return false
             }
             return allow(id, from: host, secret: fields[3] == "secret")

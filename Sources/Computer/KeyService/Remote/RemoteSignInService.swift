@@ -296,7 +296,9 @@ package final class RemoteSignInService: Sendable {
             }
         }
 
-        /// Returns the relying party ID. One of another domain is only permitted there; the ceremony retrieves its list.
+        /// Returns the relying party ID.
+        ///
+        /// The domain of another ID permits the origin in a list, which the ceremony retrieves.
         private static func relyingParty(
             _ options: PublicKeyOptions,
             _ origin: Origin,

@@ -57,7 +57,8 @@ package struct WebsiteAnswer: Sendable {
 
     /// Creates a result from its encoding; `nil` if it is malformed.
     package init?(parsing bytes: [UInt8]) {
-        guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")), let answer = RemoteAnswer(parsing: Array(bytes[(end + 1)...]))
+        guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")),
+            let answer = RemoteAnswer(parsing: Array(bytes[(end + 1)...]))
         else { return nil }
         self.init(answer, cause: end == 0 ? nil : String(decoding: bytes[..<end], as: UTF8.self))
     }
