@@ -107,6 +107,8 @@ extension RemoteAnswer.Failure {
             switch (failure.status, name) {
             case (_, .typeError), (_, .syntaxError), (_, .encodingError), (_, .securityError), (_, .notSupportedError):
                 .unusable
+            // The name says already what the phone has.
+            case (_, .invalidStateError): .failed
             case (.notPermitted, _): .refused
             case (.temporary, _): .timedOut
             default: .failed

@@ -75,6 +75,7 @@ extension CommandFailure {
     fileprivate init(_ failure: RemoteAnswer.Failure) {
         let (sentence, status): (String, ExitStatus) =
             switch failure.code {
+            case _ where failure.name == "InvalidStateError": (failure.message, .notPermitted)
             case .refused:
                 ("the request was not confirmed on your computer; look there, and at: hybrid-key log", .notPermitted)
             case .timedOut: ("there was no answer in time; try again", .temporary)

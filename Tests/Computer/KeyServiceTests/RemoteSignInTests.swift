@@ -257,6 +257,17 @@ struct RemoteSignInTests {
         }
     }
 
+    @Test("A page of another domain is named in the question")
+    func relatedOrigin() async throws {
+        try await RemoteAgent.with { agent in
+            try await agent.expect(signed, RemoteAgent.request(origin: "https://shop.example.org"))
+            #expect(agent.requests.first?.contains(#""origin":"https://shop.example.org""#) == true)
+            #expect(try agent.journal.entries().last?.purpose.contains("for the page https://shop.example.org") == true)
+            try await agent.expect(signed)
+            #expect(agent.requests.last?.contains("origin") == false)
+        }
+    }
+
     @Test("The ceremony's failure reaches the page by name only; its cause is in the journal")
     func ceremonyFailure() async throws {
         let answer = #"{"error":{"name":"InvalidStateError","code":"refused","message":"x"}}"#

@@ -9,6 +9,8 @@ struct RemoteRequestDescription {
     let hosts: [String]
     /// The relying party ID.
     let relyingParty: RelyingPartyID
+    /// The origin of the page, if it is of another domain than the relying party ID; `nil` otherwise.
+    let otherOrigin: String?
     /// True for a registration.
     let isCreation: Bool
     /// True if the website asks for secrets of the passkey.
@@ -18,8 +20,9 @@ struct RemoteRequestDescription {
     var text: String {
         let purpose = "\(isCreation ? "create a passkey for" : "sign in to") \(relyingParty.text)"
         let secret = wantsSecret ? ", with a secret of the passkey," : ""
+        let page = otherOrigin.map { " for the page \($0)" } ?? ""
         let through = hosts.dropLast().joined(separator: ", ")
-        return "\(purpose)\(secret) in a browser on \(hosts.last ?? "an unknown host")"
+        return "\(purpose)\(page)\(secret) in a browser on \(hosts.last ?? "an unknown host")"
             + (through.isEmpty ? "" : " through \(through)")
     }
 
@@ -33,6 +36,7 @@ struct RemoteRequestDescription {
             ("event", .string("request")), ("operation", .string(isCreation ? "remote-create" : "remote-sign-in")),
             ("rp_id", .string(relyingParty.text)), ("hosts", .array(hosts.map(JSONText.string))),
         ]
+        if let otherOrigin { members.append(("origin", .string(otherOrigin))) }
         if wantsSecret { members.append(("secret", .boolean(true))) }
         if question == true { members.append(("permanent", .boolean(true))) }
         members.append(("timeout_ms", .number(Int(timeout / .milliseconds(1)))))

@@ -120,6 +120,7 @@ package final class RemoteSignInService: Sendable {
         let description = RemoteRequestDescription(
             hosts: names,
             relyingParty: website.relyingParty,
+            otherOrigin: website.otherOrigin,
             isCreation: website.isCreation,
             wantsSecret: website.wantsSecret
         )
@@ -270,6 +271,8 @@ package final class RemoteSignInService: Sendable {
     private struct Website {
         let message: RemoteMessage
         let relyingParty: RelyingPartyID
+        /// The origin of the page, if it is of another domain.
+        let otherOrigin: String?
         let isCreation: Bool
         let wantsSecret: Bool
 
@@ -285,7 +288,8 @@ package final class RemoteSignInService: Sendable {
                 let origin = try Origin(message.origin)
                 let top = try message.topOrigin.map { try Origin($0) }
                 wantsSecret = options.wantsSecret
-                relyingParty = try Self.relyingParty(options, origin, top)
+                let (id, isRelated) = try Self.relyingParty(options, origin, top)
+                (relyingParty, otherOrigin) = (id, isRelated ? origin.text : nil)
             } catch {
                 let name = (error as? any WebAuthnFailure)?.name ?? .typeError
                 let reason = (error as? any ExplainedFailure)?.sentence ?? "\(error)"
@@ -296,19 +300,19 @@ package final class RemoteSignInService: Sendable {
             }
         }
 
-        /// Returns the relying party ID.
+        /// Returns the relying party ID, and true if it is of another domain.
         ///
-        /// The domain of another ID permits the origin in a list, which the ceremony retrieves.
+        /// That domain permits the origin in a list, which the ceremony retrieves.
         private static func relyingParty(
             _ options: PublicKeyOptions,
             _ origin: Origin,
             _ top: Origin?
-        ) throws(RelyingPartyIDError) -> RelyingPartyID {
+        ) throws(RelyingPartyIDError) -> (RelyingPartyID, isRelated: Bool) {
             do throws(RelyingPartyIDError) {
-                return try Ceremony(options, origin: origin, topOrigin: top).relyingPartyID
+                return (try Ceremony(options, origin: origin, topOrigin: top).relyingPartyID, false)
             } catch {
                 guard let id = error.relatedID else { throw error }
-                return id
+                return (id, true)
             }
         }
     }

@@ -16,6 +16,11 @@ public enum RemoteAnswer: Sendable {
         /// The cause.
         public let code: RemoteFailureCode
 
+        /// The message for the page and the user of the browser.
+        public var message: String {
+            name == "InvalidStateError" ? "the phone already has a passkey for this account" : code.message
+        }
+
         /// Creates a failure.
         ///
         /// - Parameters:
@@ -52,7 +57,7 @@ public enum RemoteAnswer: Sendable {
                     "error",
                     .object([
                         ("name", .string(failure.name)), ("code", .string(failure.code.rawValue)),
-                        ("message", .string(failure.code.message)),
+                        ("message", .string(failure.message)),
                     ])
                 )
             ])
@@ -74,8 +79,7 @@ public enum RemoteFailureCode: String, Sendable, CaseIterable {
     /// The ceremony failed.
     case failed
 
-    /// The message for the page and the person in front of the browser.
-    public var message: String {
+    var message: String {
         switch self {
         case .refused: "not confirmed on the computer with the phone"
         case .timedOut: "there was no answer in time"

@@ -82,7 +82,7 @@ private struct Conversation {
             try invariant(stream.contains(request.message), "the message is what the client sent")
             answers.append([29] + request.message)
             let answer = RemoteAnswer.failure(.init(.refused))
-            let reply = try present(connection.complete(request.id, with: answer), "a pending request can be answered")
+            let reply = try present(connection.complete(request.id, with: answer), "a request can be answered")
             try invariant(connection.complete(request.id, with: answer) == nil, "a request is answered once")
             try check(reply)
         }
