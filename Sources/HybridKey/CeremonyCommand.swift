@@ -16,8 +16,8 @@ internal import HybridThreads
 
 /// The hidden command `ceremony`, the process that alone uses the network and the radio.
 ///
-/// It reads one ``CeremonyRequest`` from standard input and writes a ``CeremonyAnswer`` to standard output. The end
-/// of the input cancels the ceremony. It contacts a linked phone first, if there is one; for a guest, such as a website, it
+/// It reads one ``CeremonyRequest`` from standard input and writes a ``CeremonyAnswer`` or a ``CeremonyFailure`` to standard
+/// output. The end of the input cancels the ceremony. It contacts a linked phone first, if there is one; for a guest, such as a website, it
 /// shows the code first, and contacts the phone when the user wants that. The links are read here only, because they are of
 /// no use without the network.
 struct CeremonyCommand: AsyncParsableCommand {
@@ -37,18 +37,21 @@ struct CeremonyCommand: AsyncParsableCommand {
         // While the request is read, so that a linked phone rings earlier.
         async let _ = NetworkConfiguration.startThreads()
         let report = ProgressReport(program: HybridKey.programName, format: .detect(json: display == .json))
+        let refusal = Locked<CTAPStatus?>(nil)
         do {
             let request = try CeremonyProcess.readRequest(CeremonyRequest.self)
             let wishes = CeremonyProcess.UserWishes.follow()
             let run = try await clientRun(for: request, report, wishes)
-            let answer = try await Self.perform(request, run, report)
+            let answer = try await Self.perform(request, run, report, refusal)
             try await run.close { () throws(CommandFailure) in
                 // Before the prompt learns of success, because it closes then, which would count as a cancellation.
                 guard writeAll(answer.encoded, to: STDOUT_FILENO) else { throw CommandFailure.outputNotWritten }
                 report.end(ProgressState("done", "done"))
             }
         } catch let failure as CommandFailure {
-            report.end(failure)
+            writeAll(CeremonyFailure(failure, refusal: refusal.withLock { $0 }).encoded, to: STDOUT_FILENO)
+            // The prompt shows it. Otherwise, the program that has started this one reports it.
+            if display == .json { report.end(failure) } else { report.end() }
             throw ExitCode(failure.status.rawValue)
         }
     }
@@ -91,7 +94,8 @@ struct CeremonyCommand: AsyncParsableCommand {
     private static func perform(
         _ request: CeremonyRequest,
         _ run: ClientRun,
-        _ report: ProgressReport
+        _ report: ProgressReport,
+        _ refusal: Locked<CTAPStatus?>
     ) async throws -> CeremonyAnswer {
         try await run.perform(
             request.command.ctapRequest,
@@ -99,7 +103,7 @@ struct CeremonyCommand: AsyncParsableCommand {
             answer: { result in
                 guard result.response.status == .success else {
                     // The security key passes some refusals on to its client.
-                    writeAll([result.response.status.rawValue], to: STDOUT_FILENO)
+                    refusal.withLock { $0 = result.response.status }
                     throw PhoneRefusal(result.response.status, for: request.relyingPartyID)
                 }
                 remember(result, of: request, report)

@@ -113,7 +113,8 @@ struct CeremonyProcess {
         phones: (CodeDisplay) throws(CommandFailure) -> LinkedPhones?
     ) async throws -> ClientRun {
         let settings = try KeySettings.resolve(options)
-        let page = display == .page ? try await CodePage.start(subject, report) : nil
+        let hasTerminal = isatty(STDERR_FILENO) == 1
+        let page = display == .page ? try await CodePage.start(subject, report, isOnlyDisplay: !hasTerminal) : nil
         let codeDisplay = try CodeDisplay(report, page, purpose: purpose)
         codeDisplay.warn(ProgressState("purpose", purpose))
         var timeouts = ClientTimeouts()

@@ -65,6 +65,17 @@ extension KeyCreationOptions {
     }
 }
 
+extension CommandFailure {
+    /// Creates the failure of a command from that of its ceremony.
+    ///
+    /// - Parameters:
+    ///   - result: The result of the command, such as `no key was created`.
+    ///   - failure: The failure of the ceremony.
+    init(_ result: String, because failure: CommandFailure) {
+        self.init("\(result): \(failure.sentence)", code: failure.code, status: failure.status)
+    }
+}
+
 extension Journal {
     /// Appends the outcome of a creation.
     func append(
@@ -78,8 +89,7 @@ extension Journal {
             case .answered: "created"
             case .cancelled: "cancelled"
             case .sessionLocked: "failed: the session is locked"
-            case .refused(_, let status), .failed(let status):
-                status == .notPermitted ? "declined" : "failed: \(status.name)"
+            case .refused(_, let failure), .failed(let failure): failure.journalResult
             }
         try append(
             JournalEntry(

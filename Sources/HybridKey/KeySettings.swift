@@ -41,6 +41,11 @@ enum KeySettings {
         try CeremonySettings.resolve(resolver, arguments, file: "key.env")
     }
 
+    /// Returns the place where codes are shown without a terminal.
+    static func display(_ settings: Configuration) throws(CommandFailure) -> CeremonyDisplay {
+        .graphical(prompt: try settings.value(prompt), searchPath: ProcessEnvironment.variables["PATH"])
+    }
+
     /// The paths of the known_hosts files of this user and the system.
     static var knownHosts: [String] {
         let home = ProcessEnvironment.variables["HOME"].map { ["\($0)/.ssh/known_hosts"] } ?? []

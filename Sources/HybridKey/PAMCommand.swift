@@ -62,8 +62,8 @@ struct PAMCommand: AsyncParsableCommand {
             switch outcome {
             case .cancelled: throw CommandFailure("it was cancelled", status: .interrupted)
             case .sessionLocked: throw CommandFailure.sessionLocked
-            case .refused(_, let status), .failed(let status):
-                throw CommandFailure("no passkey was created", code: status.name, status: status)
+            case .refused(_, let failure), .failed(let failure):
+                throw CommandFailure("no passkey was created", because: failure)
             case .answered(let answer):
                 guard let (credential, line, fingerprint) = enrolment.enrolment(in: answer.response) else {
                     throw CommandFailure(

@@ -157,6 +157,8 @@ private struct RunningSSHAgent {
         let folder = try KeySettings.stateFolder()
         let keys = try SSHKeyRing(SSHKeyStore(in: folder), report: HybridKey.report)
         launcher = try options.launcher(settings, usesTerminal: usesTerminal) { SessionLock.isLocked() }
+        let display = usesTerminal ? .terminal : try KeySettings.display(settings)
+        if let problem = display.problem(in: ProcessEnvironment.variables) { HybridKey.report("warning: \(problem)") }
         let signer = SSHSigner(
             keys: keys,
             launcher: launcher,

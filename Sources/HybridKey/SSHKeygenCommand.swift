@@ -133,8 +133,8 @@ struct SSHKeygenCommand: AsyncParsableCommand {
             }
         case .cancelled: throw CommandFailure("it was cancelled", status: .interrupted)
         case .sessionLocked: throw CommandFailure.sessionLocked
-        case .refused(_, let status), .failed(let status):
-            throw CommandFailure("no key was created", code: status.name, status: status)
+        case .refused(_, let failure), .failed(let failure):
+            throw CommandFailure("no key was created", because: failure)
         }
     }
 

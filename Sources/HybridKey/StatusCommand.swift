@@ -106,14 +106,12 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     private func prompt(_ settings: Configuration) throws -> Item {
-        let display = CeremonyDisplay.graphical(
-            prompt: try settings.value(KeySettings.prompt),
-            searchPath: ProcessEnvironment.variables["PATH"]
-        )
-        guard case .prompt(let path) = display else {
-            return Item("prompt", "none; codes appear in the browser; install hybrid-prompt", [("prompt", .null)])
-        }
-        return Item("prompt", path, [("prompt", .string(path))])
+        let display = try KeySettings.display(settings)
+        let problem = display.problem(in: ProcessEnvironment.variables)
+        var (text, path) = ("none; codes appear in the browser; install hybrid-prompt", JSONText.null)
+        if case .prompt(let program) = display { (text, path) = (program, .string(program)) }
+        let members: [(String, JSONText)] = [("prompt", path), ("promptProblem", problem.map { .string($0) } ?? .null)]
+        return Item("prompt", problem ?? text, members)
     }
 
     private static func others(_ inspection: SecurityKeyInspection) -> Item {

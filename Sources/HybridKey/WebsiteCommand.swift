@@ -45,9 +45,13 @@ struct WebsiteCommand: AsyncParsableCommand {
                 report.end(ProgressState("done", "done"))
             }
         } catch let failure as CommandFailure {
-            report.end(failure)
+            // The prompt shows it. Otherwise, the agent reports it.
+            if display == .json { report.end(failure) } else { report.end() }
             guard failure.status != .interrupted else { throw ExitCode(failure.status.rawValue) }
-            try Self.write(WebsiteAnswer(.failure(RemoteAnswer.Failure(failure)), cause: failure.code))
+            let cause = CeremonyFailure(failure).failure
+            try Self.write(
+                WebsiteAnswer(.failure(RemoteAnswer.Failure(failure)), cause: "\(cause.sentence) (\(cause.code))")
+            )
         }
     }
 

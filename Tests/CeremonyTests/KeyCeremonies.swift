@@ -26,7 +26,7 @@ extension CeremonyEnvironment {
         let phone = try startAuthenticator(try await code(of: key), extra: extra)
         let ceremony = CeremonyResult(client: try await key.ending(), authenticator: try await phone.ending())
         let bytes = Array(FileManager.default.contents(atPath: base + ".answer") ?? Data())
-        return (ceremony, CeremonyAnswer(parsing: bytes))
+        return (ceremony, ceremony.client.status == 0 ? CeremonyAnswer(parsing: bytes) : nil)
     }
 
     /// Waits for the code of a program that reports its progress as JSON.

@@ -103,7 +103,7 @@ package struct ClientRun: Sendable {
         answer: @escaping @Sendable ([UInt8]) throws -> Answer
     ) async throws -> Answer {
         try await perform {
-            try answer(try await withSession { try await $0.present(request, hint: hint, events: display.show) })
+            try answer(try await withCode { try await $0.present(request, hint: hint, events: display.show) })
         }
     }
 
@@ -144,7 +144,7 @@ package struct ClientRun: Sendable {
         for adapted: @escaping @Sendable (AuthenticatorInfo) throws(Unfit) -> CTAPRequest
     ) async throws -> ClientResult {
         guard let phones else {
-            return try await withSession { try await $0.perform(request, for: adapted, events: display.show) }
+            return try await withCode { try await $0.perform(request, for: adapted, events: display.show) }
         }
         return try await phones.perform(show: display.show, failed: display.show) { link, claims, events in
             try await withSession(phones.tlsSessions(of: link), warns: !phones.showsCodeFirst) {
@@ -152,10 +152,19 @@ package struct ClientRun: Sendable {
             }
         } code: { events in
             // BlueZ permits one scan for each connection to the bus.
-            try await withSession(warns: phones.showsCodeFirst) {
+            try await withCode(warns: phones.showsCodeFirst) {
                 try await $0.perform(request, for: adapted, events: events)
             }
         }
+    }
+
+    /// Runs `body` with a session that shows a code, for which the browser opens if there is a page.
+    private func withCode<Answer: Sendable>(
+        warns: Bool = true,
+        _ body: @escaping @Sendable (ClientSession) async throws -> Answer
+    ) async throws -> Answer {
+        guard let page else { return try await withSession(warns: warns, body) }
+        return try await page.openingBrowser { try await withSession(warns: warns, body) }
     }
 
     private func withSession<Answer: Sendable>(

@@ -14,6 +14,8 @@ internal import HybridSession
 package final class CodePage: Sendable {
     private let server: PageServer
     private let report: ProgressReport
+    /// True if nothing else can show the code.
+    private let isOnlyDisplay: Bool
     /// A stream that yields once, when the code is known: a closure to call if no browser opens the page.
     private let fallbacks: AsyncStream<@Sendable () -> Void>
     private let codeReady: AsyncStream<@Sendable () -> Void>.Continuation
@@ -23,19 +25,25 @@ package final class CodePage: Sendable {
     /// - Parameters:
     ///   - subject: The purpose of the ceremony.
     ///   - report: The report that also shows what the page cannot.
+    ///   - isOnlyDisplay: True if the report can't show the code, so that the ceremony fails if no browser opens.
     /// - Throws: ``CommandFailure`` if no page can be served, or the session is locked.
-    package static func start(_ subject: PageSubject, _ report: ProgressReport) async throws -> CodePage {
+    package static func start(
+        _ subject: PageSubject,
+        _ report: ProgressReport,
+        isOnlyDisplay: Bool = false
+    ) async throws -> CodePage {
         guard !SessionLock.isLocked() else { throw CommandFailure.sessionLocked }
         do {
-            return CodePage(try await PageServer.start(subject), report)
+            return CodePage(try await PageServer.start(subject), report, isOnlyDisplay: isOnlyDisplay)
         } catch let error as PageError {
             throw CommandFailure(error)
         }
     }
 
-    private init(_ server: PageServer, _ report: ProgressReport) {
+    private init(_ server: PageServer, _ report: ProgressReport, isOnlyDisplay: Bool) {
         self.server = server
         self.report = report
+        self.isOnlyDisplay = isOnlyDisplay
         (fallbacks, codeReady) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
     }
 
@@ -65,16 +73,29 @@ package final class CodePage: Sendable {
         }
     }
 
-    /// Opens the browser and runs `body`, which is canceled if the page is closed or opened twice.
+    /// Runs `body`, which is canceled if the page is closed or opened twice.
     func whileOpen<Success: Sendable>(_ body: @escaping @Sendable () async throws -> Success) async throws -> Success {
+        try await Self.run(body) { [server] in
+            for await reason in server.abandonments { throw CommandFailure(reason) }
+        }
+    }
+
+    /// Runs `body` and opens the browser when the code is known; `body` is canceled if nothing can show the code.
+    func openingBrowser<Success: Sendable>(
+        _ body: @escaping @Sendable () async throws -> Success
+    ) async throws -> Success {
+        try await Self.run(body) { try await self.openBrowser() }
+    }
+
+    /// Runs `body`, which is canceled if `other` throws an error.
+    private static func run<Success: Sendable>(
+        _ body: @escaping @Sendable () async throws -> Success,
+        unless other: @escaping @Sendable () async throws -> Void
+    ) async throws -> Success {
         try await withThrowingTaskGroup(of: Success?.self) { group in
             group.addTask { try await body() }
-            group.addTask { [server] in
-                for await reason in server.abandonments { throw CommandFailure(reason) }
-                return nil
-            }
             group.addTask {
-                try await self.openBrowser()
+                try await other()
                 return nil
             }
             defer { group.cancelAll() }
@@ -90,6 +111,7 @@ package final class CodePage: Sendable {
             do {
                 try await browser.open(address) { [server] in server.wasOpened }
             } catch let error as BrowserError {
+                guard !isOnlyDisplay else { throw CommandFailure(onlyDisplay: error) }
                 let remedy = "set BROWSER, open \(address) yourself, or scan the code here"
                 report.notify(ProgressState("no-browser", "\(error.sentence); \(remedy)"))
                 fallback()
@@ -132,6 +154,16 @@ extension CommandFailure {
 }
 
 extension CommandFailure {
+    /// Creates a failure for a ceremony whose code nothing can show.
+    fileprivate init(onlyDisplay error: BrowserError) {
+        self.init(
+            "\(error.sentence), so the code can't be shown; install hybrid-prompt, set HYBRID_PROMPT or BROWSER, or use "
+                + "hybrid-key agent --tty",
+            code: "no-display",
+            status: .unavailable
+        )
+    }
+
     /// The session is locked, so no window or page is opened.
     package static let sessionLocked = CommandFailure(
         "the session is locked, so no window is opened; unlock the screen and try again",

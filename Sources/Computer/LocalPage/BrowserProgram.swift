@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 internal import HybridThreads
 
 /// The user's browser: the commands of `$BROWSER`, or `xdg-open`.
@@ -19,6 +20,18 @@ package struct BrowserProgram: Sendable {
             .map { $0.split(separator: " ").map(String.init) }
             .filter { !$0.isEmpty }
         self.commands = commands.isEmpty ? [["xdg-open"]] : commands
+    }
+
+    /// Returns true if the program of a command exists and may be run.
+    ///
+    /// - Parameter searchPath: The value of `PATH`.
+    package func isInstalled(searchPath: String?) -> Bool {
+        let folders = (searchPath ?? "").split(separator: ":")
+        return commands.contains { words in
+            let name = words[0]
+            let paths = name.contains("/") ? [name] : folders.map { "\($0)/\(name)" }
+            return paths.contains { access($0, X_OK) == 0 }
+        }
     }
 
     /// Starts one command after another until the page is opened.

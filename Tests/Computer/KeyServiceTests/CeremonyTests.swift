@@ -3,6 +3,7 @@
 import Crypto
 import HybridCTAP
 import HybridPrimitives
+import HybridProgram
 import HybridSSHAgent
 import SSHTestSupport
 import TestSupport
@@ -124,6 +125,43 @@ struct CeremonyAnswerTests {
         for bytes: [UInt8] in [[], [0], [1], [1, 65], [2, 65, 0], [1, 0xFF, 0]] {
             #expect(CeremonyAnswer(parsing: bytes) == nil, "\(bytes)")
         }
+    }
+}
+
+@Suite("Failures of ceremonies")
+struct CeremonyFailureTests {
+    private let failure = CommandFailure(
+        "no passkey for shop.example (NotAllowedError)",
+        code: "no-passkey",
+        status: .notPermitted,
+        details: ["webauthn_error": "NotAllowedError"]
+    )
+
+    @Test(
+        "Code and sentence survive the encoding, without the exception of a browser",
+        arguments: [nil, CTAPStatus.noCredentials]
+    )
+    func roundTrip(refusal: CTAPStatus?) throws {
+        let sent = CeremonyFailure(failure, refusal: refusal)
+        #expect(sent.failure.sentence == "no passkey for shop.example" && sent.failure.code == "no-passkey")
+        #expect(CeremonyFailure(parsing: sent.encoded, status: .notPermitted) == sent)
+    }
+
+    @Test("Damaged failures are none")
+    func damage() {
+        let whole = CeremonyFailure(failure).encoded
+        for bytes in [[], [0], [0, 0], [0, 0, 65], Array(whole.prefix(12)), [0, 1, 65, 66], [0, 1, 97, 0xFF]] {
+            #expect(CeremonyFailure(parsing: bytes, status: .notPermitted) == nil, "\(bytes)")
+        }
+    }
+
+    @Test("The journal names the cause, the log does not name the website")
+    func texts() throws {
+        let failure = CeremonyFailure(failure).failure
+        #expect(failure.journalResult == "failed: no passkey for shop.example (no-passkey)")
+        let id = try #require(RelyingPartyID("shop.example"))
+        #expect(failure.logSentence(without: id) == "no passkey for this request")
+        #expect(CommandFailure("it was declined", code: "declined", status: .notPermitted).journalResult == "declined")
     }
 }
 

@@ -3,6 +3,7 @@
 import Glibc
 import HybridCTAP
 import HybridPrimitives
+import HybridProgram
 import HybridThreads
 import TestSupport
 import Testing
@@ -17,6 +18,7 @@ struct LauncherTests {
     private func perform(
         _ child: String,
         prompt: String? = nil,
+        display: CeremonyDisplay = .terminal,
         cancellation: SigningCancellation? = nil,
         seconds: Int = 100,
         isLocked: Bool = false,
@@ -24,7 +26,7 @@ struct LauncherTests {
     ) async throws -> CeremonyOutcome {
         let program = folder.path + "/child"
         try await TestFile.writeProgram("#!/bin/sh\n" + child, to: program)
-        var display = CeremonyDisplay.terminal
+        var display = display
         if let prompt {
             try await TestFile.writeProgram("#!/bin/sh\n" + prompt, to: folder.path + "/prompt")
             display = .prompt(path: folder.path + "/prompt")
@@ -56,15 +58,24 @@ struct LauncherTests {
         }
     }
 
-    @Test("The exit status of the child is the reason of a failure, even with an answer")
+    @Test("The child's failure is the reason, wherever the code is shown")
     func failure() async throws {
+        let unexplained = "the ceremony failed without a reason"
+        let refused = CommandFailure("no key; create one", code: "no-key", status: .notPermitted)
         try await TestFolder.with { folder in
             for (child, expected) in [
-                ("exit 77", CeremonyOutcome.failed(.notPermitted)), ("printf '\\0xy'; exit 69", .failed(.unavailable)),
-                ("printf x; exit 69", .refused(CTAPStatus(rawValue: UInt8(ascii: "x")), .unavailable)),
-                ("kill -9 $$", .failed(.software)), ("true", .failed(.software)), ("printf x", .failed(.software)),
+                ("printf '\\0\\006no-keyno key; create one'; exit 77", CeremonyOutcome.failed(refused)),
+                ("printf '\\056\\006no-keyno key; create one'; exit 77", .refused(.noCredentials, refused)),
+                ("exit 77", .failed(CommandFailure(unexplained, status: .notPermitted))),
+                ("printf '\\0xy'; exit 69", .failed(CommandFailure(unexplained, status: .unavailable))),
+                ("kill -9 $$", .failed(.ceremonyFault)), ("true", .failed(.ceremonyFault)),
+                ("printf x", .failed(.ceremonyFault)),
             ] {
-                let outcome = try await perform(child, in: folder)
+                for display in [CeremonyDisplay.terminal, .page] {
+                    let outcome = try await perform(child, display: display, in: folder)
+                    #expect(outcome == expected, "\(child)")
+                }
+                let outcome = try await perform(child, prompt: "cat >/dev/null", in: folder)
                 #expect(outcome == expected, "\(child)")
             }
         }
@@ -85,7 +96,7 @@ struct LauncherTests {
         try await TestFolder.with { folder in
             let child = "cat >/dev/null; exit 130"
             let first = try await perform(child, prompt: "exit 0", in: folder)
-            #expect(first == .failed(.unavailable))
+            #expect(first == .failed(.promptEnded))
             let file = folder.path + "/said"
             let answers = "echo proceed; echo cancelled; echo show-code; touch \(file); cat >/dev/null"
             let other = "while ! [ -e \(file) ]; do sleep 0.01; done; printf '\\0x'"
@@ -214,7 +225,7 @@ struct LauncherTests {
         try await TestFolder.with { folder in
             let count = CeremonyLauncher.maximumResponse + 1
             let outcome = try await perform("head -c \(count) /dev/zero", in: folder)
-            #expect(outcome == .failed(.software))
+            #expect(outcome == .failed(.ceremonyFault))
         }
     }
 

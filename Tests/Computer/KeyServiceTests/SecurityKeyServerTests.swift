@@ -197,7 +197,12 @@ struct SecurityKeyServerTests {
             try TestFile.write("", to: key.folder.path + "/close")
             let ending = try await client.ending()
             #expect(ending.status == 0, "\(ending)")
-            try await key.expectJournal(["failed: unavailable"])
+            try await key.expectJournal(["failed: there is no relay for broken.example (no-relay)"])
+            let line = "refused a request to the security key: there is no relay for this request (no-relay)"
+            #expect(
+                key.reports.withLock { $0 }.filter { $0.hasPrefix("refused") } == [line],
+                "the website is not named"
+            )
         }
     }
 

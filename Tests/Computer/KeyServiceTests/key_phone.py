@@ -4,7 +4,8 @@
 
     key_phone.py FOLDER --display DISPLAY
 
-It writes the length of a phone's name, which is 0, and the response. The RP ID decides: the phone of wait.example waits
+It writes the length of a phone's name, which is 0, and the response; or the status of a refusal, the length of a code, the code,
+and a sentence. The RP ID decides: the phone of wait.example waits
 for the end of the input, that of declined.example declines, and that of broken.example is not found.
 """
 import hashlib, json, os, sys
@@ -17,9 +18,12 @@ from fido2.cose import ES256
 folder = sys.argv[1]
 
 
-def end(status, response=b"", message=None):
-    if message:
-        print(json.dumps({"event": "error", "message": message}), file=sys.stderr, flush=True)
+def fail(status, code, message, refusal=0):
+    print(json.dumps({"event": "error", "message": message}), file=sys.stderr, flush=True)
+    end(status, bytes([refusal, len(code)]) + (code + message).encode())
+
+
+def end(status, response=b""):
     sys.stdout.buffer.write(response)
     sys.stdout.buffer.flush()
     os._exit(status)
@@ -49,14 +53,14 @@ if relying_party == "wait.example":
     open(f"{folder}/ended", "w").close()
     end(130)
 if relying_party == "declined.example":
-    end(77, b"\x27", "it was declined on the phone")
+    fail(77, "declined", "it was declined on the phone", 0x27)
 if relying_party == "broken.example":
-    end(69, b"", "there is no relay")
+    fail(69, "no-relay", f"there is no relay for {relying_party}")
 
 if command == 1:
     assert parameters[2]["name"] and parameters[3]["displayName"] and parameters[7]["uv"]
     if any(os.path.exists(path(credential["id"])) for credential in parameters.get(5, [])):
-        end(77, b"\x19", "the phone already has a passkey")
+        fail(77, "already-registered", "the phone already has a passkey", 0x19)
     key, credential = ec.generate_private_key(ec.SECP256R1()), os.urandom(32)
     encoding = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     with open(path(credential), "wb") as file:
@@ -67,7 +71,7 @@ if command == 1:
 
 known = [item["id"] for item in parameters.get(3, []) if os.path.exists(path(item["id"]))]
 if not known:
-    end(77, b"\x2e", "the phone has no passkey")
+    fail(77, "no-passkey", "the phone has no passkey", 0x2E)
 with open(path(known[0]), "rb") as file:
     key = serialization.load_pem_private_key(file.read(), None)
 signed = data(relying_party, 0x05)

@@ -2,20 +2,20 @@
 
 internal import Glibc
 package import HybridCTAP
-internal import HybridCommandSupport
-package import HybridPrimitives
+internal import HybridPrimitives
+package import HybridProgram
 internal import HybridThreads
 
 /// The outcome of a ceremony.
 package enum CeremonyOutcome: Hashable, Sendable {
     /// A phone has performed the request.
     case answered(CeremonyAnswer)
-    /// The phone has refused the request; the prompt shows the reason.
-    case refused(CTAPStatus, ExitStatus)
+    /// The phone has refused the request; the prompt shows the reason, too.
+    case refused(CTAPStatus, CommandFailure)
     /// The user canceled at the prompt, or the client has left.
     case cancelled
-    /// The ceremony failed; the prompt shows the reason, unless it has ended itself.
-    case failed(ExitStatus)
+    /// The ceremony failed; the prompt shows the reason, too, unless it has ended itself.
+    case failed(CommandFailure)
     /// The session is locked, so neither a window nor a phone was used.
     case sessionLocked
 }
@@ -53,7 +53,7 @@ final class RequestWindowDisplay {
 ///        │                             stderr │ ── progress ──→ stdin
 ///        │ ←─────────────────── cancel, show-code, proceed ── stdout
 ///        │ show-code, use-phone ──────→ stdin │                     │
-///        │ ←──────────── response ──── stdout │                     │
+///        │ ←─ response, or failure ─── stdout │                     │
 ///
 /// The secret of the code passes from the ceremony to the prompt directly. If this process ends, both see the end of
 /// their input and end, too.
@@ -110,9 +110,9 @@ package struct CeremonyLauncher: Sendable {
         } catch {
             switch error {
             case .sessionLocked: return .sessionLocked
-            case .notStarted: return .failed(.unavailable)
+            case .notStarted: return .failed(.promptNotStarted)
             case .withdrawn: return .cancelled
-            case .timedOut: return .failed(.temporary)
+            case .timedOut: return .failed(.windowNotFree)
             }
         }
         let outcome = perform(request, in: window, cancellation: cancellation)
@@ -165,13 +165,15 @@ package struct CeremonyLauncher: Sendable {
         in window: RequestWindowDisplay,
         cancellation: SigningCancellation?
     ) -> CeremonyOutcome {
-        guard let input = SocketEnds(), let output = SocketEnds() else { return .failed(.unavailable) }
+        guard let input = SocketEnds(), let output = SocketEnds() else {
+            return .failed(CommandFailure("no file descriptors left", status: .unavailable))
+        }
         let prompt = window.prompt
         var progress = ChildProcess.Stream.inherited
         if let prompt {
             progress = .descriptor(prompt.progress.other)
         } else if window.display == .page, isatty(STDERR_FILENO) != 1 {
-            // If no browser opens, the code must not be drawn into a log.
+            // If no browser opens, the code must not be drawn into a log. The failure comes with the output.
             progress = .null
         }
         let child: ChildProcess
@@ -184,7 +186,8 @@ package struct CeremonyLauncher: Sendable {
             )
         } catch {
             prompt?.end()
-            return .failed(.software)
+            let sentence = "the process of the ceremony can't be started: \(error.reason)"
+            return .failed(CommandFailure(sentence, status: .software))
         }
         // Only the child may keep these ends open, so that its end becomes visible.
         for ends in [input, output, prompt?.progress] { ends?.closeOther() }
@@ -251,21 +254,50 @@ package struct CeremonyLauncher: Sendable {
         }
         switch response {
         case .cancelled: return .cancelled
-        case .promptGone: return .failed(.unavailable)
-        case .timedOut: return .failed(.temporary)
+        case .promptGone: return .failed(.promptEnded)
+        case .timedOut: return .failed(.ceremonyNotEnded)
         case .complete(let bytes):
-            guard case .exited(let code)? = ending else { return .failed(.software) }
+            guard case .exited(let code)? = ending else { return .failed(.ceremonyFault) }
             if code == ExitStatus.done.rawValue, let answer = CeremonyAnswer(parsing: bytes) {
                 return .answered(answer)
             }
             switch ExitStatus(rawValue: code) {
             case .interrupted: return .cancelled
-            case .done, nil: return .failed(.software)
+            case .done, nil: return .failed(.ceremonyFault)
             case let status?:
-                // After a refusal, the process writes the status byte alone.
-                guard bytes.count == 1, bytes[0] != CTAPStatus.success.rawValue else { return .failed(status) }
-                return .refused(CTAPStatus(rawValue: bytes[0]), status)
+                guard let reported = CeremonyFailure(parsing: bytes, status: status) else {
+                    return .failed(CommandFailure("the ceremony failed without a reason", status: status))
+                }
+                return reported.refusal.map { .refused($0, reported.failure) } ?? .failed(reported.failure)
             }
         }
     }
+}
+
+extension CommandFailure {
+    /// The program of `HYBRID_PROMPT` can't be started.
+    static let promptNotStarted = CommandFailure(
+        "the prompt program can't be started; see the line prompt of hybrid-key status",
+        code: "prompt-not-started",
+        status: .unavailable
+    )
+
+    /// The prompt program has ended before the ceremony, and not because of its user.
+    static let promptEnded = CommandFailure(
+        "the prompt program has ended before an answer; without a display, use hybrid-key agent --tty",
+        code: "prompt-ended",
+        status: .unavailable
+    )
+
+    /// Another window was open for too long.
+    static let windowNotFree = CommandFailure("another request was open for too long; try again", status: .temporary)
+
+    /// The process of the ceremony has ignored its own time limits.
+    static let ceremonyNotEnded = CommandFailure("the ceremony did not end in time; try again", status: .temporary)
+
+    /// The process of the ceremony has crashed, or its answer is damaged.
+    static let ceremonyFault = CommandFailure(
+        "internal fault: the process of the ceremony has no result; please report it",
+        status: .software
+    )
 }

@@ -158,7 +158,7 @@ package final class RemoteSignInService: Sendable {
         } catch {
             switch error {
             case .sessionLocked: return (.failure(.init(.refused)), "failed: the session is locked")
-            case .notStarted: return (.failure(.init(.refused)), "failed: the prompt can't be started")
+            case .notStarted: return (.failure(.init(.refused)), CommandFailure.promptNotStarted.journalResult)
             case .withdrawn: return (.failure(.init(.failed)), "cancelled")
             case .timedOut: return (.failure(.init(.refused)), "failed: another window was open")
             }
@@ -175,7 +175,7 @@ package final class RemoteSignInService: Sendable {
             cancellation: job.cancellation
         )
         launcher.leave(window)
-        return result(of: outcome)
+        return result(of: outcome, website)
     }
 
     /// Asks the user; returns the answer to a request to which the user has not agreed.
@@ -216,18 +216,25 @@ package final class RemoteSignInService: Sendable {
         }
     }
 
-    private func result(of outcome: CeremonyOutcome) -> (RemoteAnswer, result: String) {
+    private func result(of outcome: CeremonyOutcome, _ website: Website) -> (RemoteAnswer, result: String) {
         switch outcome {
         case .answered(let answer):
             guard let result = WebsiteAnswer(parsing: answer.response) else {
                 return (.failure(.init(.failed)), "failed: no answer")
             }
             guard case .failure = result.answer else { return (result.answer, "signed") }
-            return (result.answer, "failed: \(result.cause ?? "unknown")")
+            let cause = result.cause ?? "unknown"
+            // The website's name is in the journal only.
+            let hidden = cause.replacing(website.relyingParty.text, with: "this request")
+            report("refused a website's request of another host: \(hidden)")
+            return (result.answer, "failed: \(cause)")
         case .cancelled: return (.failure(.init(.refused)), "cancelled")
         case .sessionLocked: return (.failure(.init(.refused)), "failed: the session is locked")
-        case .failed(.temporary): return (.failure(.init(.timedOut)), "failed: \(ExitStatus.temporary.name)")
-        case .refused(_, let status), .failed(let status): return (.failure(.init(.failed)), "failed: \(status.name)")
+        case .refused(_, let failure), .failed(let failure):
+            let sentence = failure.logSentence(without: website.relyingParty)
+            report("refused a website's request of another host: \(sentence) (\(failure.code))")
+            let code: RemoteFailureCode = failure.status == .temporary ? .timedOut : .failed
+            return (.failure(.init(code)), failure.journalResult)
         }
     }
 

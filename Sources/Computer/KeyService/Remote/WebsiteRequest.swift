@@ -46,11 +46,13 @@ package struct WebsiteRequest: CeremonyInput {
 package struct WebsiteAnswer: Sendable {
     /// The answer for the other host.
     package let answer: RemoteAnswer
-    /// The code of the failure, which stays on this computer; `nil` after a success.
+    /// The sentence of the failure and its code, which stay on this computer; `nil` after a success.
     package let cause: String?
 
     /// Creates a result.
-    package init(_ answer: RemoteAnswer, cause: String? = nil) { (self.answer, self.cause) = (answer, cause) }
+    package init(_ answer: RemoteAnswer, cause: String? = nil) {
+        (self.answer, self.cause) = (answer, cause?.replacing("\n", with: " "))
+    }
 
     /// The encoding: the cause, a line feed, and the answer.
     package var encoded: [UInt8] { Array((cause ?? "").utf8) + [UInt8(ascii: "\n")] + answer.encoded }

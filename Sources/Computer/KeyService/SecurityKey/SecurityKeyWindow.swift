@@ -113,7 +113,7 @@ final class SecurityKeyWindow: Sendable {
                 dependencies.report("refused a request to the security key: \(AgentRefusal.sessionLocked.explanation)")
                 post(.user(.timeout))
             case .notStarted:
-                dependencies.report("the prompt can't be started; see hybrid-key status")
+                dependencies.report(CommandFailure.promptNotStarted.sentence)
                 post(.phone(.failed))
                 post(.user(.closing))
             case .withdrawn, .timedOut: break
@@ -173,7 +173,7 @@ final class SecurityKeyWindow: Sendable {
         } catch {
             switch error {
             case .sessionLocked: return "failed: the session is locked"
-            case .notStarted: return "failed: no prompt"
+            case .notStarted: return CommandFailure.promptNotStarted.journalResult
             case .withdrawn, .timedOut: return nil
             }
         }
@@ -202,18 +202,26 @@ final class SecurityKeyWindow: Sendable {
             post(.phone(response.map(PhoneCeremonyOutcome.responded) ?? .failed))
             dependencies.launcher.leave(window)
             return nil
-        case .refused(let status, _):
+        case .refused(let status, let failure):
+            report(failure, of: request)
             post(.phone(.responded(.failure(status))))
             showResult(in: window)
-            return status == .operationDenied ? "declined" : "failed: \(status.meaning)"
-        case .failed(let status):
+            return failure.journalResult
+        case .failed(let failure):
+            report(failure, of: request)
             post(.phone(.failed))
             showResult(in: window)
-            return "failed: \(status.name)"
+            return failure.journalResult
         case .cancelled, .sessionLocked:
             post(.user(.closing))
             return nil
         }
+    }
+
+    /// Reports why a ceremony failed; clients of a security key learn only that it did.
+    private func report(_ failure: CommandFailure, of request: PhoneRequest) {
+        let sentence = failure.logSentence(without: request.relyingParty)
+        dependencies.report("refused a request to the security key: \(sentence) (\(failure.code))")
     }
 
     /// Waits until the user has read the message of the window.

@@ -87,8 +87,9 @@ package struct SSHSigner: Sendable {
         switch outcome {
         case .sessionLocked: return (.failure(.sessionLocked), "failed: the session is locked")
         case .cancelled: return (.failure(.notSigned), "cancelled")
-        case .refused(_, let status), .failed(let status):
-            return (.failure(.notSigned), status == .notPermitted ? "declined" : "failed: \(status.name)")
+        case .refused(_, let failure), .failed(let failure):
+            let sentence = failure.logSentence(without: key.relyingPartyID)
+            return (.failure(.ceremony(code: failure.code, sentence)), failure.journalResult)
         case .answered(let answer):
             guard let signature = Self.signature(in: answer.response, by: key, over: job.request.data) else {
                 return (.failure(.notSigned), "failed: the phone's answer is not a signature for this request")

@@ -175,7 +175,7 @@ public struct AgentRefusal: Error, Hashable, Sendable, CustomStringConvertible {
         "sessionLocked",
         "the session is locked, so neither a window nor a phone was used; unlock the screen and try again"
     )
-    /// The signature was not made: the user declined, or the phone could not be reached.
+    /// The signature was not made, for example because the user canceled on this computer.
     public static let notSigned = AgentRefusal("notSigned", "no signature was made")
 
     /// The error's name, with the cause in parentheses.
@@ -186,6 +186,15 @@ public struct AgentRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     init(_ description: String, _ explanation: String) {
         self.description = description
         self.explanation = explanation
+    }
+
+    /// The user was asked, or should have been, and the phone made no signature.
+    ///
+    /// - Parameters:
+    ///   - code: The name of the cause.
+    ///   - explanation: The cause and the remedy in words.
+    public static func ceremony(code: String, _ explanation: String) -> AgentRefusal {
+        AgentRefusal(code, explanation)
     }
 
     /// The data is not signable.

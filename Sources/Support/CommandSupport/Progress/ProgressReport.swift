@@ -95,6 +95,9 @@ package final class ProgressReport: Sendable {
         }
     }
 
+    /// Ends the report without a result, which another process reports.
+    package func end() { current.withLock { settle(&$0) } }
+
     /// Reports a failure and ends the report.
     package func end(_ failure: CommandFailure) {
         current.withLock { current in
