@@ -101,9 +101,12 @@ enum AuthSettings {
     }
 
     /// Resolves the settings with the given flags.
-    static func resolve(_ flags: GivenFlags) throws(CommandFailure) -> Configuration {
+    static func resolve(_ flags: GivenFlags) throws(CommandFailure) -> Configuration { try inspect(flags).checked() }
+
+    /// Returns the settings with the given flags, and all errors in them.
+    static func inspect(_ flags: GivenFlags) throws(CommandFailure) -> InspectedConfiguration {
         let environment = ProcessEnvironment.variables
-        return try resolver.resolve(
+        return try resolver.inspect(
             flags: flags,
             environment: environment,
             file: try ConfigurationFile.read(named: nil, orElse: try defaultFile(environment))
@@ -168,14 +171,18 @@ struct AuthSettingsCheck: CheckedSettings {
         value is not an error here, because setup saves the relay.
         """
 
-    func checkedConfiguration() throws -> Configuration {
-        let settings = try AuthSettings.resolve(GivenFlags())
+    static let programName = HybridAuth.programName
+
+    func inspectedConfiguration() throws(CommandFailure) -> InspectedConfiguration {
+        try AuthSettings.inspect(GivenFlags())
+    }
+
+    func check(_ settings: Configuration) throws {
         try settings.checkCertificates(AuthSettings.cacert, with: TrustAnchors.check)
         if let domain = try AuthSettings.domain(settings),
             let file = try AuthSettings.tokenFile(for: domain, settings)
         {
             _ = try AuthSettings.token(file)
         }
-        return settings
     }
 }

@@ -8,6 +8,9 @@ internal import HybridProgram
 
 /// The settings of `hybrid-client`: flags, environment variables such as `HYBRID_CACERT`, and the file `client.env`.
 enum ClientSettings {
+    /// The name of the file in the user's configuration folder.
+    private static let fileName = "client.env"
+
     private static let resolver = ConfigurationResolver(
         [CeremonySettings.cacert, CeremonySettings.bleChannel],
         // The same environment may contain settings of hybrid-auth.
@@ -18,9 +21,14 @@ enum ClientSettings {
         ]
     )
 
+    /// Returns the settings without flags and all errors in them; see ``CeremonySettings``.
+    static func inspect() throws(CommandFailure) -> InspectedConfiguration {
+        try CeremonySettings.inspect(resolver, file: fileName)
+    }
+
     /// Returns the effective settings; see ``CeremonySettings``.
     static func resolve(_ arguments: (any ParsableArguments)? = nil) throws(CommandFailure) -> Configuration {
-        try CeremonySettings.resolve(resolver, arguments, file: "client.env")
+        try CeremonySettings.resolve(resolver, arguments, file: fileName)
     }
 }
 
@@ -29,9 +37,11 @@ struct ClientSettingsCheck: CheckedSettings {
     static let checkConfigDiscussion =
         "Reads environment variables and client.env as show-qr does, and fails with the same errors."
 
-    func checkedConfiguration() throws -> Configuration {
-        let settings = try ClientSettings.resolve()
+    static let programName = HybridClient.programName
+
+    func inspectedConfiguration() throws(CommandFailure) -> InspectedConfiguration { try ClientSettings.inspect() }
+
+    func check(_ settings: Configuration) throws {
         try settings.checkCertificates(CeremonySettings.cacert, with: TrustAnchors.check)
-        return settings
     }
 }

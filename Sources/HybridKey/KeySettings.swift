@@ -23,6 +23,9 @@ enum KeySettings {
         help: "The socket of another SSH agent, whose keys are offered, too."
     )
 
+    /// The name of the file in the user's configuration folder.
+    private static let fileName = "key.env"
+
     private static let resolver = ConfigurationResolver(
         [
             CeremonySettings.cacert, CeremonySettings.bleChannel, prompt,
@@ -36,9 +39,14 @@ enum KeySettings {
         ]
     )
 
+    /// Returns the settings without flags and all errors in them; see ``CeremonySettings``.
+    static func inspect() throws(CommandFailure) -> InspectedConfiguration {
+        try CeremonySettings.inspect(resolver, file: fileName)
+    }
+
     /// Returns the effective settings; see ``CeremonySettings``.
     static func resolve(_ arguments: (any ParsableArguments)? = nil) throws(CommandFailure) -> Configuration {
-        try CeremonySettings.resolve(resolver, arguments, file: "key.env")
+        try CeremonySettings.resolve(resolver, arguments, file: fileName)
     }
 
     /// Returns the place where codes are shown without a terminal.
@@ -67,9 +75,11 @@ struct KeySettingsCheck: CheckedSettings {
     static let checkConfigDiscussion =
         "Reads environment variables and key.env as the agent does, and fails with the same errors."
 
-    func checkedConfiguration() throws -> Configuration {
-        let settings = try KeySettings.resolve()
+    static let programName = HybridKey.programName
+
+    func inspectedConfiguration() throws(CommandFailure) -> InspectedConfiguration { try KeySettings.inspect() }
+
+    func check(_ settings: Configuration) throws {
         try settings.checkCertificates(CeremonySettings.cacert, with: TrustAnchors.check)
-        return settings
     }
 }

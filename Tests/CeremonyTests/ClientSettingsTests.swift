@@ -72,7 +72,10 @@ struct ClientSettingsTests {
             let name = program == "hybrid-client" ? "client" : "auth"
             let user = try Configuration([name: file])
             let ending = try await user.check(program, [], variables)
-            #expect(ending.status == 78 && ending.output == "", "\(ending)")
+            #expect(ending.status == 78, "\(ending)")
+            // Without a whole file, the effective values are unknown.
+            let isRead = !says.hasPrefix("FILE")
+            #expect(ending.output.hasPrefix("SETTING") == isRead && ending.output.isEmpty != isRead, "\(ending)")
             let path = "\(user.folder)/hybrid/\(name).env"
             let line = "\(program): " + says.replacing("FILE", with: path)
             #expect(ending.lastLine.hasPrefix(line), "\(line)\n\(ending)")
@@ -90,6 +93,23 @@ struct ClientSettingsTests {
             ["show-qr", "--request", "/nonexistent", "--origin", "https://a.example", "--cacert", "/etc/hostname"]
         )
         #expect(flag.status == 66 && !flag.errors.contains("CACERT"), "\(flag)")
+    }
+
+    @Test("several errors are reported below the settings, the one with which the program would end last")
+    func severalMistakes() async throws {
+        let user = try Configuration(["auth": "HYBRID_TUNNEL_DOMAN=266\nHYBRID_PUSH=so\nHYBRID_VAULT=/vault\n"])
+        let ending = try await user.check("hybrid-auth")
+        let path = "\(user.folder)/hybrid/auth.env"
+        let lines = [
+            "hybrid-auth: HYBRID_PUSH in \(path) line 2: \"so\" is not yes or no",
+            "hybrid-auth: HYBRID_TUNNEL_DOMAN in \(path) line 1 is not a setting; HYBRID_TUNNEL_DOMAIN is one",
+        ]
+        #expect(ending.status == 78 && ending.errors.split(separator: "\n").map(String.init) == lines, "\(ending)")
+        let rows = ending.output.split(separator: "\n")
+        #expect(rows.contains { $0.hasPrefix("push ") && $0.contains("so ") }, "\(ending)")
+        #expect(rows.contains { $0.hasPrefix("vault ") && $0.contains("/vault ") }, "\(ending)")
+        let json = try await user.check("hybrid-auth", ["--json"])
+        #expect(json.status == 78 && json.output.contains(#""value":"/vault""#), "\(json)")
     }
 
     @Test("the certificate file is read before a code is shown")

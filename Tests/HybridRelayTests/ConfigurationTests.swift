@@ -159,7 +159,8 @@ struct ConfigurationTests {
                 ["check-config", "--plaintext", "--listen", "127.0.0.1:0", "--new-token-file", "/nonexistent"],
                 in: folder
             )
-            #expect(ending.status == 66)
+            #expect(ending.status == 66 && ending.lastLine.contains("/nonexistent: there is no such file"), "\(ending)")
+            #expect(ending.output.contains(/new-token-file +\/nonexistent +--new-token-file/), "\(ending)")
         }
     }
 

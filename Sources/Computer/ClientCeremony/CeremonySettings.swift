@@ -32,14 +32,25 @@ package enum CeremonySettings {
         _ arguments: (any ParsableArguments)?,
         file name: String
     ) throws(CommandFailure) -> Configuration {
+        let settings = try inspect(resolver, arguments, file: name).checked()
+        try settings.checkReadable(cacert)
+        return settings
+    }
+
+    /// Returns the same settings with all errors in them.
+    ///
+    /// - Throws: ``CommandFailure`` if the file can't be read.
+    package static func inspect(
+        _ resolver: ConfigurationResolver,
+        _ arguments: (any ParsableArguments)? = nil,
+        file name: String
+    ) throws(CommandFailure) -> InspectedConfiguration {
         let flags = arguments.map { GivenFlags(in: $0, of: resolver) } ?? GivenFlags()
         let environment = ProcessEnvironment.variables
         var file: ConfigurationFile?
         if let path = ConfigurationFile.defaultPath(name, environment) {
             file = try ConfigurationFile.read(named: nil, orElse: path)
         }
-        let settings = try resolver.resolve(flags: flags, environment: environment, file: file)
-        try settings.checkReadable(cacert)
-        return settings
+        return try resolver.inspect(flags: flags, environment: environment, file: file)
     }
 }

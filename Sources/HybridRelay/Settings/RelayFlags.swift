@@ -67,13 +67,7 @@ struct RelayFlags: ParsableArguments {
     var configurationFile: String { config ?? RelaySettings.defaultFile }
 
     /// Resolves the settings: flags, then variables, then the file, then defaults.
-    func resolved() throws(CommandFailure) -> Configuration {
-        try RelaySettings.resolver.resolve(
-            flags: GivenFlags(in: self, of: RelaySettings.resolver),
-            environment: ProcessEnvironment.variables,
-            file: try ConfigurationFile.read(named: config, orElse: RelaySettings.defaultFile)
-        )
-    }
+    func resolved() throws(CommandFailure) -> Configuration { try inspectedConfiguration().checked() }
 }
 
 /// The settings of `serve` with the same flags.
@@ -85,8 +79,17 @@ extension RelayFlags: CheckedSettings {
         """
     }
 
-    func checkedConfiguration() throws -> Configuration {
-        let configuration = try resolved()
+    static var programName: String { HybridRelay.programName }
+
+    func inspectedConfiguration() throws(CommandFailure) -> InspectedConfiguration {
+        try RelaySettings.resolver.inspect(
+            flags: GivenFlags(in: self, of: RelaySettings.resolver),
+            environment: ProcessEnvironment.variables,
+            file: try ConfigurationFile.read(named: config, orElse: RelaySettings.defaultFile)
+        )
+    }
+
+    func check(_ configuration: Configuration) throws {
         let files = try RelayFiles(configuration)
         _ = try files.transport()
         _ = try files.tunnelTokens()
@@ -95,6 +98,5 @@ extension RelayFlags: CheckedSettings {
         _ = try ConfigurationCheck.adminAddress(configuration)
         _ = try ConfigurationCheck.balancers(configuration)
         _ = try PushPlan.gateway(configuration)
-        return configuration
     }
 }

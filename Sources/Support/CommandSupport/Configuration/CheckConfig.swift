@@ -10,11 +10,21 @@ package protocol CheckedSettings: ParsableArguments {
     /// The discussion in the command's help.
     static var checkConfigDiscussion: String { get }
 
-    /// Returns the settings after making all checks that the program makes when it starts.
-    func checkedConfiguration() throws -> Configuration
+    /// The program's name, with which its lines on standard error begin.
+    static var programName: String { get }
+
+    /// Returns the settings from all sources.
+    ///
+    /// - Throws: ``CommandFailure`` if a source can't be read.
+    func inspectedConfiguration() throws(CommandFailure) -> InspectedConfiguration
+
+    /// Makes all further checks that the program makes when it starts.
+    func check(_ configuration: Configuration) throws
 }
 
 /// The command `check-config` of all programs, which prints every setting with its value and source.
+///
+/// The settings appear even if they are wrong, so that their user sees the values to which an error refers.
 package struct CheckConfig<Settings: CheckedSettings>: ParsableCommand {
     /// The command's name and help.
     package static var configuration: CommandConfiguration {
@@ -33,10 +43,16 @@ package struct CheckConfig<Settings: CheckedSettings>: ParsableCommand {
     /// Creates an empty command for the argument parser.
     package init() {}
 
-    /// Prints the settings on standard output.
+    /// Prints the settings on standard output, then the errors on standard error.
     package func run() throws {
-        let configuration = try settings.checkedConfiguration()
+        let inspected = try settings.inspectedConfiguration()
+        let configuration = inspected.configuration
         try StandardOutput.write(json ? configuration.json + "\n" : configuration.table)
+        // The program would end with the first one, so that its status is the command's.
+        for failure in inspected.failures.dropFirst().reversed() {
+            StandardError.writeLine("\(Settings.programName): \(failure.sentence)")
+        }
+        try settings.check(try inspected.checked())
     }
 }
 

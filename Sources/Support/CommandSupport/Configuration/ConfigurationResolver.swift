@@ -26,21 +26,38 @@ package struct ConfigurationResolver: Sendable {
     }
 
     /// Returns the effective value of each setting, after parsing all of them.
+    ///
+    /// - Throws: The first error of ``inspect(flags:environment:file:)``.
     package func resolve(
         flags: GivenFlags = GivenFlags(),
         environment: [String: String] = [:],
         file: ConfigurationFile? = nil
     ) throws(CommandFailure) -> Configuration {
+        try inspect(flags: flags, environment: environment, file: file).checked()
+    }
+
+    /// Returns the effective texts of all settings, and all errors in names and texts.
+    ///
+    /// - Throws: ``CommandFailure`` if the file can't be parsed, because the effective texts are then unknown.
+    package func inspect(
+        flags: GivenFlags = GivenFlags(),
+        environment: [String: String] = [:],
+        file: ConfigurationFile? = nil
+    ) throws(CommandFailure) -> InspectedConfiguration {
         // The last assignment of a name counts.
         let assignments = try lines(of: file) + variables(in: environment)
-        try checkNames(assignments, flags)
+        var failures = unknownNames(assignments, flags)
         var entries: [Configuration.Entry] = []
         for setting in settings {
             let entry = entry(setting.declaration, assignments, flags)
-            try entry.read(with: setting.check)
+            do throws(CommandFailure) {
+                try entry.read(with: setting.check)
+            } catch {
+                failures.append(error)
+            }
             entries.append(entry)
         }
-        return Configuration(entries: entries)
+        return InspectedConfiguration(configuration: Configuration(entries: entries), failures: failures)
     }
 
     /// Returns the name of the setting whose flag a property holds: `max-early` for `maxEarly`.
@@ -67,19 +84,19 @@ package struct ConfigurationResolver: Sendable {
         }
     }
 
-    private func checkNames(_ assignments: [Assignment], _ flags: GivenFlags) throws(CommandFailure) {
+    private func unknownNames(_ assignments: [Assignment], _ flags: GivenFlags) -> [CommandFailure] {
         let variables = settings.map(\.declaration.variable)
         let prefix = SettingDeclaration.variablePrefix
-        for (name, _, source) in assignments where !variables.contains(name) {
-            guard name.hasPrefix(prefix) else {
-                throw CommandFailure("\(source) does not begin with \(prefix)", status: .configuration)
+        let assigned = assignments.filter { !variables.contains($0.name) }
+            .map { name, _, source in
+                guard name.hasPrefix(prefix) else {
+                    return CommandFailure("\(source) does not begin with \(prefix)", status: .configuration)
+                }
+                return unknown(name, known: variables, source)
             }
-            throw unknown(name, known: variables, source)
-        }
         let known = settings.map { "--\($0.declaration.name)" }
-        for flag in flags.texts.keys.sorted().map({ "--\($0)" }) where !known.contains(flag) {
-            throw unknown(flag, known: known, .flag(flag))
-        }
+        let given = flags.texts.keys.sorted().map { "--\($0)" }.filter { !known.contains($0) }
+        return assigned + given.map { unknown($0, known: known, .flag($0)) }
     }
 
     /// Returns the failure for an unknown name, which suggests a known name that differs by at most two letters.
@@ -106,6 +123,22 @@ package struct ConfigurationResolver: Sendable {
             texts: declaration.isList ? elements : [text],
             source: source
         )
+    }
+}
+
+/// The effective texts of all settings, of which some may be wrong.
+package struct InspectedConfiguration: Sendable {
+    /// The effective texts.
+    package let configuration: Configuration
+    /// The errors in names and texts.
+    package let failures: [CommandFailure]
+
+    /// Returns the configuration.
+    ///
+    /// - Throws: The first error.
+    package func checked() throws(CommandFailure) -> Configuration {
+        if let first = failures.first { throw first }
+        return configuration
     }
 }
 
