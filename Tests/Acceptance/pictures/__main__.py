@@ -141,6 +141,7 @@ def others(programs, folder, signals):
 
 def main():
     parser = argparse.ArgumentParser(prog="pictures", description=__doc__.splitlines()[0])
+    parser.error = lambda message: parser.exit(64, f"{parser.prog}: {message}\n")
     parser.add_argument("--bin-dir", type=Path, default=REPOSITORY / ".build" / "debug", metavar="DIR")
     parser.add_argument("--prompt", type=Path, metavar="FILE",
                         default=REPOSITORY / "Desktop" / ".build" / "debug" / "hybrid-prompt")
