@@ -132,7 +132,7 @@ def others(programs, folder, signals):
         show = f"hybrid-client show-qr --request request.json --origin {ORIGIN} {ROUTE}"
         return {
             "code": studio.terminal("code", show, "80x27", "scan the code with your phone"),
-            "doctor": studio.terminal("doctor", f"hybrid-client doctor --relay 266 {ROUTE}", "118x17", "could work"),
+            "doctor": studio.terminal("doctor", f"hybrid-client doctor --relay 266 {ROUTE}", "118x19", "could work"),
             "page": studio.page(),
         }
     finally:
