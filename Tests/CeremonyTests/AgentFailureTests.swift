@@ -71,15 +71,21 @@ struct AgentFailureTests {
         return Refusal(key: key, log: log.errors, journal: journal.output)
     }
 
-    @Test("Where nothing can show a code, a request is refused at once, and log and journal say what to install")
+    @Test(
+        "Where nothing can show a code, a request is refused at once, and log, journal and status say what to install"
+    )
     func noDisplay() async throws {
-        let refusal = try await ask(variables: [
+        let variables = [
             "PATH": "/nowhere", "BROWSER": "/nowhere/browser", "DISPLAY": "", "WAYLAND_DISPLAY": "",
-        ])
+        ]
+        let refusal = try await ask(variables: variables)
         let remedy = "install hybrid-prompt, set HYBRID_PROMPT or BROWSER, or use hybrid-key agent --tty"
+        let problem = "there is no prompt program and no browser, so no code can be shown; \(remedy)"
+        let program = try CeremonyEnvironment.shared().start("hybrid-key", ["status", "--json"], variables: variables)
+        let status = try await program.ending()
+        #expect(try JSONValue.lines(status.output).first?["promptProblem"] == .text(problem), "\(status)")
         let lines = refusal.log.split(separator: "\n")
-        let start = "hybrid-key: warning: there is no prompt program and no browser, so no code can be shown; \(remedy)"
-        #expect(lines.first.map(String.init) == start, "\(refusal)")
+        #expect(lines.first.map(String.init) == "hybrid-key: warning: \(problem)", "\(refusal)")
         let line = try #require(lines.last)
         #expect(line.hasPrefix("hybrid-key: refused a request: no browser could be opened"), "\(refusal)")
         #expect(line.hasSuffix("so the code can't be shown; \(remedy) (no-display)"), "\(refusal)")
