@@ -268,12 +268,22 @@ struct RemoteSignInTests {
         }
     }
 
-    @Test("The ceremony's failure reaches the page by name only; its cause is in the journal")
+    @Test(
+        "The ceremony's failure reaches the page by name only; its cause is in the journal, and without the website in the log"
+    )
     func ceremonyFailure() async throws {
         let answer = #"{"error":{"name":"InvalidStateError","code":"refused","message":"x"}}"#
-        try await RemoteAgent.with(ceremony: "printf '\\0passkey-exists\\n\(answer)'") { agent in
+        try await RemoteAgent.with(ceremony: "printf '\\0shop.example has one (exists)\\n\(answer)'") { agent in
             try await agent.expect(failure(.refused, "InvalidStateError"))
-            #expect(try agent.results == ["failed: passkey-exists"])
+            #expect(try agent.results == ["failed: shop.example has one (exists)"])
+            let line = "refused a website's request of another host: this request has one (exists)"
+            #expect(agent.reports.withLock { $0 } == [line])
+        }
+        try await RemoteAgent.with(ceremony: "printf '\\0\\4slowshop.example is slow'; exit 75") { agent in
+            try await agent.expect(failure(.timedOut))
+            #expect(try agent.results == ["failed: shop.example is slow (slow)"])
+            let line = "refused a website's request of another host: this request is slow (slow)"
+            #expect(agent.reports.withLock { $0 } == [line])
         }
     }
 
