@@ -13,7 +13,8 @@ struct HybridPrompt {
         OVERVIEW: Show the code and the progress of a sign-in in a window.
 
         Reads the events of `hybrid-client show-qr --json` or of hybrid-key on standard input. Writes the user's answers on
-        standard output: cancel, proceed or show-code, one per line. Ends with the ceremony or the input.
+        standard output, one per line: cancel, proceed, proceed-always or show-code. Ends with the ceremony or the
+        input.
 
         USAGE: hybrid-prompt
 

@@ -14,16 +14,19 @@ final class PromptWindow {
     private let window: Widget
     private let purpose = hybrid_label("title-2", GTK_ACCESSIBLE_ROLE_LABEL)
     private let details = hybrid_label(nil, GTK_ACCESSIBLE_ROLE_LABEL)
+    private let cautions = hybrid_label(nil, GTK_ACCESSIBLE_ROLE_LABEL)
     private let warning = hybrid_label("heading", GTK_ACCESSIBLE_ROLE_ALERT)
     private let stage = hybrid_label("heading", GTK_ACCESSIBLE_ROLE_STATUS)
     private let note = hybrid_label(nil, GTK_ACCESSIBLE_ROLE_STATUS)
     private let failure = hybrid_label(nil, GTK_ACCESSIBLE_ROLE_ALERT)
     private let remaining = hybrid_label("numeric", GTK_ACCESSIBLE_ROLE_TIMER)
     private let offerButton = gtk_button_new_with_label("")
+    private let lastingButton = gtk_button_new_with_label("Always for This Host and Site")
     private let cancelButton = gtk_button_new_with_label("")
     private var area: Widget?
     private var code: QRMatrix?
     private var offer: PromptAnswer?
+    private var lastingOffer: PromptAnswer?
     private let report: (PromptAnswer) -> Void
 
     /// Creates the window without showing it; `nil` if GTK has no display.
@@ -55,6 +58,8 @@ final class PromptWindow {
         hybrid_window_set_title(window, purposeText)
         set(purpose, purposeText)
         set(details, view.request?.details.joined(separator: "\n"))
+        // Sentences that need several lines each would run together.
+        set(cautions, view.cautions.joined(separator: "\n\n"))
         set(warning, view.warnings.joined(separator: "\n"))
         set(stage, view.stage.text)
         set(note, view.note)
@@ -84,21 +89,17 @@ final class PromptWindow {
 
     private func showButtons(_ view: PromptView) {
         hybrid_button_set_label(cancelButton, view.isOver ? "Close" : "Cancel")
-        guard view.offer != offer || view.isOver else { return }
-        offer = view.offer
-        hybrid_button_set_label(offerButton, Self.label(offer, view.linkedPhone))
+        guard view.offer != offer || view.lastingOffer != lastingOffer || view.isOver else { return }
+        (offer, lastingOffer) = (view.offer, view.lastingOffer)
+        hybrid_button_set_label(offerButton, view.offerText)
         // GTK would move the focus from a button that is hidden to the next one.
         hybrid_window_set_focus(window, nil)
         gtk_widget_set_visible(offerButton, offer == nil ? 0 : 1)
+        gtk_widget_set_visible(lastingButton, lastingOffer == nil ? 0 : 1)
         // Without an offer, Enter does nothing, so that a user who types when the window appears does not cancel.
         let standard = view.isOver ? cancelButton : view.isOfferDefault ? offerButton : nil
         hybrid_window_set_default(window, standard)
         hybrid_window_set_focus(window, standard)
-    }
-
-    private static func label(_ offer: PromptAnswer?, _ linkedPhone: String?) -> String {
-        if offer == .showCode { return "Show a Code" }
-        return linkedPhone.map { "Use \($0)" } ?? "Use Phone"
     }
 
     /// Sets the text of a label, which is hidden without text.
@@ -121,15 +122,18 @@ final class PromptWindow {
             gtk_widget_set_margin_top, gtk_widget_set_margin_bottom, gtk_widget_set_margin_start,
             gtk_widget_set_margin_end,
         ] { set(column, 24) }
-        for widget in [purpose, details, warning, area, stage, note, failure, remaining, buttons] {
-            hybrid_box_append(column, widget)
-        }
+        for widget in [
+            purpose, details, cautions, warning, area, stage, note, failure, remaining, buttons, lastingButton,
+        ] { hybrid_box_append(column, widget) }
         // The code takes the room of a larger window.
         gtk_widget_set_vexpand(area, 1)
         gtk_widget_set_visible(area, 0)
         gtk_widget_set_visible(offerButton, 0)
         gtk_widget_add_css_class(offerButton, "suggested-action")
         gtk_widget_set_halign(buttons, GTK_ALIGN_CENTER)
+        // On a row of its own, which large text needs, and last for Tab, because it has the most effect.
+        gtk_widget_set_visible(lastingButton, 0)
+        gtk_widget_set_halign(lastingButton, GTK_ALIGN_CENTER)
         hybrid_box_append(buttons, cancelButton)
         hybrid_box_append(buttons, offerButton)
         gtk_widget_set_size_request(column, 336, -1)
@@ -138,7 +142,12 @@ final class PromptWindow {
 
     private func connect(_ data: UnsafeMutableRawPointer) {
         let cancel: @convention(c) (Widget?, gpointer?) -> Void = { _, data in PromptWindow.of(data)?.report(.cancel) }
-        let accept: @convention(c) (Widget?, gpointer?) -> Void = { _, data in PromptWindow.of(data)?.accept() }
+        let accept: @convention(c) (Widget?, gpointer?) -> Void = { _, data in
+            PromptWindow.of(data).map { $0.accept($0.offer) }
+        }
+        let acceptAlways: @convention(c) (Widget?, gpointer?) -> Void = { _, data in
+            PromptWindow.of(data).map { $0.accept($0.lastingOffer) }
+        }
         // The window closes when the program ends.
         let close: @convention(c) (Widget?, gpointer?) -> gboolean = { _, data in
             PromptWindow.of(data)?.report(.cancel)
@@ -146,6 +155,7 @@ final class PromptWindow {
         }
         hybrid_connect(cancelButton, "clicked", unsafeBitCast(cancel, to: GCallback.self), data)
         hybrid_connect(offerButton, "clicked", unsafeBitCast(accept, to: GCallback.self), data)
+        hybrid_connect(lastingButton, "clicked", unsafeBitCast(acceptAlways, to: GCallback.self), data)
         hybrid_connect(window, "close-request", unsafeBitCast(close, to: GCallback.self), data)
         hybrid_window_add_escape(
             window,
@@ -157,7 +167,7 @@ final class PromptWindow {
         )
     }
 
-    private func accept() {
+    private func accept(_ offer: PromptAnswer?) {
         if let offer { report(offer) }
     }
 

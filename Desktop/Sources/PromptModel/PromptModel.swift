@@ -65,6 +65,8 @@ public enum PromptAnswer: String, Sendable {
     case cancel
     /// The phone may be contacted.
     case proceed
+    /// The phone may be contacted, and again for later requests of the same host for the same site.
+    case proceedAlways = "proceed-always"
     /// A code is to be shown instead of contacting a phone.
     case showCode = "show-code"
 }
@@ -87,13 +89,33 @@ public struct PromptView: Equatable, Sendable {
     public internal(set) var failure: [String] = []
     /// The answer besides ``PromptAnswer/cancel`` that the state offers.
     public internal(set) var offer: PromptAnswer?
+    /// A further answer, which agrees to later requests, too; `nil` if the request offers none.
+    public internal(set) var lastingOffer: PromptAnswer?
     /// The linked phone that may be contacted instead of scanning the code, in quotation marks; `nil` if there is none.
     public internal(set) var linkedPhone: String?
 
+    /// The cautions of the request, until the ceremony begins: the code needs their room.
+    public var cautions: [String] {
+        let isBefore = stage == .question || stage == .preparing && code == nil
+        return isBefore ? request?.cautions ?? [] : []
+    }
+
     /// True if the offer is what the window is for, so that Enter accepts it.
     ///
-    /// The offer beside a code rings a phone. A key that was meant for another window must not accept it.
-    public var isOfferDefault: Bool { offer != nil && linkedPhone == nil }
+    /// The offer beside a code rings a phone. A key that was meant for another window must not accept it. The same
+    /// applies to a request of another host: a page there can open this window at any time, while its user types into
+    /// an SSH session, and Enter ends every line there. The delay of an offer is too short for that.
+    public var isOfferDefault: Bool { offer != nil && linkedPhone == nil && !isRemoteQuestion }
+
+    /// True if the user is asked whether another host may use the phone.
+    private var isRemoteQuestion: Bool { stage == .question && request?.isRemote == true }
+
+    /// The text of the button that accepts the offer.
+    public var offerText: String {
+        if offer == .showCode { return "Show a Code" }
+        if isRemoteQuestion { return "Continue" }
+        return linkedPhone.map { "Use \($0)" } ?? "Use Phone"
+    }
 
     /// True if the ceremony has ended, so that there is nothing to cancel.
     public var isOver: Bool { stage == .done || stage == .failed }
@@ -147,8 +169,10 @@ public struct PromptModel: Sendable {
     public mutating func answer(_ answer: PromptAnswer, at now: ContinuousClock.Instant) -> Bool {
         guard !view.isOver else { return false }
         guard answer != .cancel else { return true }
-        guard view.offer == answer, let offered, offered + Self.offerDelay <= now else { return false }
-        (view.offer, view.linkedPhone) = (nil, nil)
+        guard view.offer == answer || view.lastingOffer == answer, let offered, offered + Self.offerDelay <= now else {
+            return false
+        }
+        (view.offer, view.lastingOffer, view.linkedPhone) = (nil, nil, nil)
         return true
     }
 
@@ -194,6 +218,8 @@ public struct PromptModel: Sendable {
             case .preparing, .scan: view.linkedPhone == nil ? nil : .proceed
             default: nil
             }
+        let mayLast = view.stage == .question && view.request?.offersAlways == true
+        view.lastingOffer = mayLast ? .proceedAlways : nil
         offered = now
     }
 

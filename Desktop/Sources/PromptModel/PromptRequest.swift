@@ -11,18 +11,32 @@ public struct PromptRequest: Equatable, Sendable {
     public let purpose: String
     /// Further facts, one per line.
     public let details: [String]
+    /// Sentences that the user should read before agreeing.
+    public let cautions: [String]
     /// The time limit of each state in which the user must act; `nil` if unknown.
     public let timeout: Duration?
+    /// True if another host sent the request, for a website in a browser there.
+    public let isRemote: Bool
+    /// True if the user may also agree to later requests of this host for this site.
+    public let offersAlways: Bool
 
     /// Creates a request from an event.
     ///
     /// - Throws: ``PromptInputError/unusableRequest``.
     init(_ event: JSONText) throws(PromptInputError) {
         let facts = RequestFacts(event)
+        let operation = event.member("operation")?.text
+        isRemote = operation == "remote-sign-in" || operation == "remote-create"
+        // A new passkey is confirmed each time.
+        let isPermanent = isRemote ? try facts.flag("permanent") : false
+        offersAlways = operation == "remote-sign-in" && isPermanent
+        cautions = isRemote ? try facts.cautions() : []
         (purpose, details) =
-            switch event.member("operation")?.text {
+            switch operation {
             case "create": (try facts.creation(), [])
             case "sign-in": (try facts.signIn(), [])
+            case "remote-sign-in": try facts.remote("Sign in to")
+            case "remote-create": try facts.remote("Create a passkey for")
             case "select": ("Use your phone as security key?", [])
             case "present": ("Present a digital credential to \(try facts.origin())", [])
             case "issue": ("Receive a digital credential from \(try facts.origin())", [])
@@ -93,6 +107,85 @@ private struct RequestFacts {
     /// Returns a phrase for a key of OpenSSH, whose name may be empty.
     private static func sshKey(_ name: String) -> String { name.isEmpty ? "an SSH key" : "the SSH key \(name)" }
 
+    /// Returns the purpose of a request for a website in a browser on another host, and the way to it.
+    ///
+    /// The operation and the site come first, because they decide what the phone signs.
+    func remote(_ operation: String) throws(PromptInputError) -> (String, [String]) {
+        let hosts = try hosts()
+        guard let asker = hosts.last else { throw .unusableRequest }
+        return ("\(operation) \(try domain()), requested by \(asker.phrase)", Self.path(hosts.dropLast()))
+    }
+
+    /// Returns the limits of what this computer knows about a request of another host, and what that host can do.
+    func cautions() throws(PromptInputError) -> [String] {
+        let site = try domain()
+        guard let asker = try hosts().last else { throw .unusableRequest }
+        let there = asker.isFingerprint ? "that host" : asker.phrase
+        let secret = """
+            The site also gets a secret of the passkey; \
+            anyone who controls \(there) can then read what the site encrypts with it
+            """
+        return ["Continue only if you have \(site) open in a browser on \(there); this computer can't check that"]
+            + (try flag("secret") ? [secret] : [])
+            + ["Your phone proves that it is near this computer, not near \(there)"]
+    }
+
+    /// Maximum number of hosts of a request.
+    private static let maximumHosts = 16
+    /// Maximum number of hosts on the way that are named, so that the text fits on a screen.
+    private static let maximumNames = 4
+
+    /// Returns the line about the hosts on the way, if there are any.
+    private static func path(_ hosts: ArraySlice<Host>) -> [String] {
+        guard !hosts.isEmpty else { return [] }
+        let names = hosts.prefix(maximumNames).map(\.phrase).joined(separator: ", then ")
+        let rest = hosts.count - maximumNames
+        return ["Through \(names)" + (rest > 0 ? ", and \(rest) more" : "")]
+    }
+
+    /// A host with a forwarded SSH agent.
+    private struct Host {
+        /// The name or the fingerprint of the host key, as a part of a sentence.
+        let phrase: String
+        /// True if the host has no name here.
+        let isFingerprint: Bool
+    }
+
+    /// Returns the hosts of a request, nearest first; the last one is its sender.
+    private func hosts() throws(PromptInputError) -> [Host] {
+        guard let elements = event.member("hosts")?.elements, (1...Self.maximumHosts).contains(elements.count)
+        else { throw .unusableRequest }
+        var hosts: [Host] = []
+        for element in elements {
+            guard let text = element.text else { throw .unusableRequest }
+            // A name must not pass for a fingerprint.
+            let isFingerprint = text.hasPrefix("SHA256:")
+            guard isFingerprint ? Self.isFingerprint(text) : Self.isVisible(text) else { throw .unusableRequest }
+            let phrase = isFingerprint ? "the host with key \(text)" : text
+            hosts.append(Host(phrase: phrase, isFingerprint: isFingerprint))
+        }
+        return hosts
+    }
+
+    /// Returns the RP ID of a website.
+    ///
+    /// Those of local services have further characters, and no other host may use them.
+    private func domain() throws(PromptInputError) -> String {
+        let identifier = try relyingParty()
+        let isDomain = identifier.utf8.allSatisfy { byte in
+            Character(Unicode.Scalar(byte)).isASCIIAlphanumeric || ".-_".utf8.contains(byte)
+        }
+        guard isDomain else { throw .unusableRequest }
+        return identifier
+    }
+
+    /// Returns a member that may be absent; another value than `true` or `false` could hide what the user must know.
+    func flag(_ member: String) throws(PromptInputError) -> Bool {
+        guard let value = event.member(member) else { return false }
+        guard let flag = value.boolean else { throw .unusableRequest }
+        return flag
+    }
+
     func login() throws(PromptInputError) -> (String, [String]) {
         guard let user = quoted("user") else { throw .unusableRequest }
         let host = try visible("host").map { "to \($0) " } ?? ""
@@ -145,22 +238,30 @@ private struct RequestFacts {
     /// Returns an identifier of 1 to 253 visible ASCII characters without quotation marks; `nil` if it is absent.
     private func visible(_ member: String) throws(PromptInputError) -> String? {
         guard let text = event.member(member)?.text else { return nil }
+        guard Self.isVisible(text) else { throw .unusableRequest }
+        return text
+    }
+
+    private static func isVisible(_ text: String) -> Bool {
         let allowed = text.utf8.allSatisfy { byte in
             Character(Unicode.Scalar(byte)).isASCIIAlphanumeric || ".:-_/[]%".utf8.contains(byte)
         }
-        guard allowed, (1...253).contains(text.utf8.count) else { throw .unusableRequest }
-        return text
+        return allowed && (1...253).contains(text.utf8.count)
     }
 
     /// Returns a fingerprint as OpenSSH prints it, `SHA256:` and 43 characters of base64; `nil` if it is absent.
     private func fingerprint(_ member: String = "fingerprint") throws(PromptInputError) -> String? {
         guard let text = event.member(member)?.text else { return nil }
+        guard Self.isFingerprint(text) else { throw .unusableRequest }
+        return text
+    }
+
+    private static func isFingerprint(_ text: String) -> Bool {
         let digest = text.utf8.dropFirst(7)
         let isBase64 = digest.allSatisfy { byte in
             Character(Unicode.Scalar(byte)).isASCIIAlphanumeric || "+/".utf8.contains(byte)
         }
-        guard text.hasPrefix("SHA256:"), digest.count == 43, isBase64 else { throw .unusableRequest }
-        return text
+        return text.hasPrefix("SHA256:") && digest.count == 43 && isBase64
     }
 }
 

@@ -53,6 +53,11 @@ enum Line {
         {"event":"error","code":"phone-not-nearby","message":"no phone was found nearby",\
         "remedy":"scan the code with a phone that has Bluetooth on"}
         """
+    /// Returns the request of a host for a website, with further members.
+    static func remote(_ members: String = "", operation: String = "remote-sign-in") -> String {
+        let members = #""rp_id":"shop.example","hosts":["web1.example"],"timeout_ms":100000\#(members)"#
+        return #"{"event":"request","operation":"\#(operation)",\#(members)}"#
+    }
     /// Returns the request of an ssh login with further members.
     static func login(_ members: String) -> String {
         #"{"event":"request","operation":"ssh-login","rp_id":"k7.invalid","key":"laptop","user":"ada"\#(members)}"#

@@ -31,8 +31,9 @@ func fuzzPrompt(_ input: [UInt8]) throws -> Bool {
 private func object(_ line: [UInt8]) throws -> Bool {
     guard let read = try? JSONText(parsing: line), read.isObject else { return false }
     guard let request = try? PromptRequest(read) else { return true }
-    for text in [request.purpose] + request.details {
-        try invariant(text.utf8.count <= 2 * 253 + 300, "a purpose is bounded")
+    for text in [request.purpose] + request.details + request.cautions {
+        // A path names four hosts.
+        try invariant(text.utf8.count <= 4 * 253 + 300, "a purpose is bounded")
         let isShown = text.unicodeScalars.allSatisfy { scalar in
             !scalar.properties.isBidiControl && !scalar.properties.isDefaultIgnorableCodePoint
                 && scalar.properties.generalCategory != .control

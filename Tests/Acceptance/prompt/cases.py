@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One function per case; each raises Failed, or returns nothing."""
 import json
+import time
 
 from harness.waiting import Failed
 
@@ -8,6 +9,8 @@ CODE = "FIDO:/" + "0912" + "73" * 82
 REQUEST = {"event": "request", "operation": "sign-in", "rp_id": "example.com", "timeout_ms": 120000}
 LOGIN = {"event": "request", "operation": "ssh-login", "rp_id": "k7.invalid", "key": "laptop", "user": "ada",
          "host": "build.example", "fingerprint": "SHA256:" + "aB3+/" * 8 + "xyz", "timeout_ms": 120000}
+REMOTE = {"event": "request", "operation": "remote-sign-in", "rp_id": "shop.example",
+          "hosts": ["bastion.example", "web1.example"], "secret": True, "permanent": True, "timeout_ms": 100000}
 SCAN = ({"event": "qr", "text": CODE}, {"event": "state", "state": "scan"})
 ERROR = {"event": "error", "code": "phone-not-nearby", "message": "no phone was found nearby",
          "remedy": "scan the code with a phone that has Bluetooth on"}
@@ -114,6 +117,66 @@ def names(env, name):
         check(not any(role == "image" for role, _, _ in prompt.elements()), "there is a code without a state for it")
 
 
+def remote(env, name):
+    """The question of another host: Enter never accepts it, Tab reaches Cancel, Continue and Always in this order."""
+    buttons = ("Cancel", "Continue", "Always for This Host and Site")
+
+    def focused(prompt):
+        return next((label for role, label, states in prompt.elements()
+                     if role == "push button" and "focused" in states), None)
+
+    def go_to(prompt, button):
+        """Presses Tab until a button has the focus, one press for each button before it."""
+        check(focused(prompt) is None, "a button has the focus before any key")
+        for one in buttons[:buttons.index(button) + 1]:
+            prompt.press("Tab")
+            env.waiting.until(f"Tab to reach {one}", lambda one=one: focused(prompt) == one, 30, pause=0.2)
+
+    widths = []
+    for text in (1, 2):
+        with env.open(f"{name}-text-{text}", text=text) as prompt:
+            prompt.send(REMOTE, state("use-phone"))
+            prompt.until_named("frame", "Sign in to shop.example, requested by web1.example")
+            shown = time.monotonic()
+            for button in buttons:
+                prompt.until_named("push button", button)
+            told = json.dumps(prompt.elements())
+            for part in ("Through bastion.example", "a secret of the passkey", "this computer can't check that",
+                         "not near web1.example"):
+                check(part in told, f"expected {part!r}, found {told}")
+            # It must fit on the screen of a small laptop.
+            width, height = prompt.size()
+            check(width <= 500 * text and height <= 450 * text, f"the window has {width} × {height} pixels")
+            widths.append(width)
+            prompt.picture(env.folder.path(f"{name}-text-{text}-window.png"))
+            # Sooner, no offer is accepted anyway.
+            env.waiting.until("the delay of an offer to pass", lambda: time.monotonic() - shown > 0.6, 30)
+            prompt.press("Return", "space")
+            go_to(prompt, "Always for This Host and Site")
+            check(prompt.answers == [] and prompt.status is None, f"Enter has answered {prompt.answers}")
+            prompt.press_until_answers("space", "proceed-always")
+            prompt.send(*SCAN)
+            check(prompt.code() == CODE, "expected the code of the input in the same window")
+            prompt.picture(env.folder.path(f"{name}-text-{text}-code.png"))
+            _, height = prompt.size()
+            check(height <= 700 + 150 * (text - 1), f"the window with the code is {height} pixels high")
+            labels = [label for role, label, _ in prompt.elements() if role == "push button"]
+            check(labels == ["Cancel"], f"expected only Cancel beside the code, found {labels}")
+            prompt.end_input()
+            check(prompt.until_ended() == 0, f"hybrid-prompt ended with {prompt.status}")
+    check(widths[1] > 1.5 * widths[0], f"large text was not applied: the windows are {widths} pixels wide")
+    with env.open(f"{name}-once") as prompt:
+        prompt.send({**REMOTE, "operation": "remote-create", "permanent": False}, state("use-phone"))
+        prompt.until_named("frame", "Create a passkey for shop.example, requested by web1.example")
+        prompt.until_named("push button", "Continue")
+        labels = [label for role, label, _ in prompt.elements() if role == "push button"]
+        check(labels == ["Cancel", "Continue"], f"expected Cancel and Continue, found {labels}")
+        go_to(prompt, "Continue")
+        prompt.press_until_answers("space", "proceed")
+        prompt.press("Escape")
+        check(prompt.until_ended() == 0 and prompt.answers == ["proceed", "cancel"], f"found {prompt.answers}")
+
+
 def link_offer(env, name):
     """The window of `hybrid-key link` names the phone and the link code, and has no button that answers."""
     request = {"event": "request", "operation": "link", "rp_id": "k7.invalid", "key": "laptop", "timeout_ms": 120000}
@@ -185,6 +248,7 @@ CASES = {
     "failure": failure,
     "keyboard": keyboard,
     "names": names,
+    "remote": remote,
     "link-offer": link_offer,
     "hostile-input": hostile_input,
     "no-display": no_display,

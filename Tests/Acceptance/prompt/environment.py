@@ -56,18 +56,20 @@ class PromptEnvironment(TestEnvironment):
         if self.programs:
             self.radio = self.keep(VirtualRadio(self.programs, self.folder, self.waiting))
 
-    def open(self, name, *, theme="light", scale=1, command=None):
-        """Starts hybrid-prompt, or a command that becomes it."""
+    def open(self, name, *, theme="light", scale=1, text=1, command=None):
+        """Starts hybrid-prompt, or a command that becomes it; `scale` enlarges everything, `text` the text alone."""
         settings = self.folder.scratch / name
         (settings / "gtk-4.0").mkdir(parents=True)
         (settings / "glib-2.0/settings").mkdir(parents=True)
         if theme == "dark":
             (settings / "gtk-4.0/settings.ini").write_text(DARK_SETTINGS, encoding="ascii")
+        resources = settings / "resources"
+        resources.write_text(f"Xft.dpi: {96 * text}\n", encoding="ascii")
         if theme == "gnome-dark":
             (settings / "glib-2.0/settings/keyfile").write_text(GNOME_DARK, encoding="ascii")
         return Prompt(self, name, command, {
             **self.screen.environment, "DBUS_SESSION_BUS_ADDRESS": self.bus.address, "XDG_CONFIG_HOME": str(settings),
-            "GSETTINGS_BACKEND": "keyfile", "GDK_SCALE": str(scale),
+            "GSETTINGS_BACKEND": "keyfile", "GDK_SCALE": str(scale), "XENVIRONMENT": str(resources),
             **({"DBUS_SYSTEM_BUS_ADDRESS": self.radio.address} if self.radio else {})})
 
 
