@@ -60,7 +60,7 @@ struct MarkdownTests {
     }
 
     private static let folders = [
-        "Sources", "Tests", "docs", "scripts", "Fuzz", "deploy", "Desktop", "Shiny", "Benchmarks",
+        "Sources", "Tests", "docs", "scripts", "Fuzz", "deploy", "Desktop", "Shiny", "Extension", "Benchmarks",
     ]
 
     private static func exists(_ path: String) -> Bool {

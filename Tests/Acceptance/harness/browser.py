@@ -59,6 +59,10 @@ class Tab:
     def close(self):
         self._tools.call("Target.closeTarget", targetId=self._target)
 
+    def detach(self):
+        """Ends the connection to the target, which stays."""
+        self._tools.call("Target.detachFromTarget", sessionId=self._session)
+
     def perform(self, ceremony, options):
         """Starts the page's ceremony; returns when the page has called navigator.credentials."""
         self.heard()
@@ -149,6 +153,12 @@ class Browser:
             "--enable-logging=stderr", "--vmodule=device_event_log*=2,*fido*=2,*cable*=2,*bluez*=1",
         ]
 
+    def attach(self, kind, address):
+        """Returns a running target other than a page, such as a worker, by its kind and a part of its address."""
+        target = next(target["targetId"] for target in self._tools.call("Target.getTargets")["targetInfos"]
+                      if target["type"] == kind and address in target["url"])
+        return Tab(self._tools, target, self._waiting)
+
     def _page(self):
         targets = self._tools.call("Target.getTargets")["targetInfos"]
         return next((target["targetId"] for target in targets if target["type"] == "page"), None)
@@ -167,10 +177,10 @@ class Browser:
         return self.program.said().count("(CTAP2 error code ")
 
     def stop(self):
-        complaints = self.program.stop(ask=self._ask if self._tools else None)
+        complaints = self.program.stop(ask=self.ask_to_end if self._tools else None)
         if self._tools:
             self._tools.close()
         return complaints
 
-    def _ask(self):
+    def ask_to_end(self):
         self._tools.send("Browser.close")

@@ -39,12 +39,15 @@ class PageHandler(BaseHTTPRequestHandler):
         if self.path != "/":
             self.send_error(404)
             return
-        page = self.path_of_page.read_bytes()
+        self.send_file(self.path_of_page, "text/html; charset=utf-8")
+
+    def send_file(self, path, content_type):
+        content = path.read_bytes()
         self.send_response(200)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(page)))
+        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Length", str(len(content)))
         self.end_headers()
-        self.wfile.write(page)
+        self.wfile.write(content)
 
     def log_message(self, format, *arguments):
         pass

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The icon in the toolbar. Chromium itself shows nothing while an extension answers requests.
+
+import { titleOf } from "./texts.js";
+
+export async function show(state, waiting) {
+    const name = state?.attached ? "on" : "off";
+    await Promise.all([
+        chrome.action.setIcon({ path: { 16: `icons/${name}-16.png`, 32: `icons/${name}-32.png` } }),
+        chrome.action.setBadgeBackgroundColor({ color: "#1a4fa3" }),
+        chrome.action.setBadgeTextColor({ color: "#ffffff" }),
+        chrome.action.setBadgeText({ text: waiting > 0 ? String(waiting) : "" }),
+        chrome.action.setTitle({ title: titleOf(state, waiting) }),
+    ]);
+}
