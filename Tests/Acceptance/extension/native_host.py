@@ -108,12 +108,6 @@ class NativeHosts:
         return self.calls[self._taken - 1]
 
     @property
-    def unexpected(self):
-        """Returns the requests that no case has taken."""
-        left, self._taken = self.calls[self._taken:], len(self.calls)
-        return left
-
-    @property
     def running(self):
         return set(filter(is_running, self._processes))
 
