@@ -11,6 +11,7 @@ are compared with their state before the installation. Needs root.
 """
 
 import hashlib
+import json
 import os
 import pathlib
 import re
@@ -28,8 +29,8 @@ from machine import Machine
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 # Sections of the manual.
 PROGRAMS = {"hybrid-relay": 8, "hybrid-client": 1, "hybrid-auth": 1, "hybrid-key": 1, "hybrid-lab": 1,
-            "hybrid-prompt": 1}
-PRODUCT = ("hybrid-relay", "hybrid-client", "hybrid-auth", "hybrid-prompt")
+            "hybrid-prompt": 1, "hybrid-remote": 1}
+PRODUCT = ("hybrid-relay", "hybrid-client", "hybrid-auth", "hybrid-prompt", "hybrid-remote")
 # Has no options to complete.
 WITHOUT_COMPLETIONS = {"hybrid-prompt"}
 # apt asks no questions, installs no recommended packages, and keeps changed configuration files.
@@ -231,6 +232,24 @@ def ceremony(machine: Machine, host: str) -> None:
     report("hybrid-client, hybrid-auth, hybrid-relay: " + text.strip().splitlines()[-1])
 
 
+def remote(machine: Machine) -> None:
+    """Checks the files that browsers and logins read."""
+    folder = machine.root / "usr/share/chromium/extensions"
+    if [path.name for path in folder.iterdir() if path.is_dir()] != [path.name for path in folder.iterdir()]:
+        fail("/usr/share/chromium/extensions has a file, with which Chromium does not start")
+    # One is a link.
+    host = {json.loads(machine.run("cat", f"/etc/{browser}/native-messaging-hosts/hybrid.remote.json"))["path"]
+            for browser in ("chromium", "opt/chrome")}
+    if host != {"/usr/libexec/hybrid-remote-host"} or not os.access(machine.root / host.pop()[1:], os.X_OK):
+        fail("browsers can't start the host of hybrid-remote")
+    if machine.ask("systemctl", "--global", "is-enabled", "hybrid-remote-announce.path") != "enabled":
+        fail("the user unit of hybrid-remote is not enabled")
+    # A login without the program, which stays possible after a removal that keeps this file.
+    machine.run("env", "-i", "SSH_CONNECTION=a", "SSH_AUTH_SOCK=/nowhere", "PATH=/usr/bin:/bin", "sh", "-eu",
+                "/etc/profile.d/hybrid-remote.sh")
+    report("hybrid-remote: extension, manifests of the host, user unit, login")
+
+
 HELPER_UNITS = ("hybrid-uhid.socket", "hybrid-uhid.service")
 
 
@@ -365,6 +384,7 @@ def main() -> None:
             host = relay_by_unit(machine, folder)
             ceremony(machine, host)
             helper_by_unit(machine, version)
+            remote(machine)
             upgrade(machine, packages["hybrid-relay"], folder, host)
             upgrade_helper(machine, packages["hybrid-key"], folder)
             remove_packages(machine, before)

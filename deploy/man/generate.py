@@ -16,13 +16,13 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[1]
 # Manual section: 8 for administrators' programs.
-PROGRAMS = {"hybrid-client": 1, "hybrid-auth": 1, "hybrid-key": 1, "hybrid-relay": 8, "hybrid-lab": 1}
+PROGRAMS = {"hybrid-client": 1, "hybrid-auth": 1, "hybrid-key": 1, "hybrid-remote": 1, "hybrid-relay": 8, "hybrid-lab": 1}
 # Programs without the argument parser: section and abstract.
 PLAIN = {"hybrid-prompt": (1, "Show the code and the progress of a sign-in in a window."),
          "hybrid-uhid": (8, "Create the virtual security key for hybrid-key.")}
 SHELLS = {"bash": "{}.bash", "zsh": "_{}", "fish": "{}.fish"}
 # Date of the last change to the parts.
-DATE = "November 28, 2026"
+DATE = "November 29, 2026"
 HIDDEN = ("help", "version")
 
 
