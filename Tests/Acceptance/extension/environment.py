@@ -165,20 +165,23 @@ class ExtensionEnvironment(TestEnvironment):
     # ---- The extension -----------------------------------------------------------------------------------------------
 
     def popup(self):
-        """Opens the window of the icon in a tab."""
+        """Opens the window of the icon in a tab; like every start of it, that asks whether a phone can be reached."""
+        return self._opened("popup.html")
+
+    def _opened(self, file):
         tab = self.browser.new_tab()
-        tab.go(f"chrome-extension://{EXTENSION}/popup.html")
+        tab.go(f"chrome-extension://{EXTENSION}/{file}")
         return tab
 
     def records(self):
         """Returns what the extension has recorded, and the icon."""
-        return self.inspected("""(async () => ({ ...await (await import("./records.js")).readRecords(),
+        return self.inspected("""(async () => ({ ...await (await import("/records.js")).readRecords(),
             badge: await chrome.action.getBadgeText({}), title: await chrome.action.getTitle({}) }))()""")
 
     def popup_text(self):
         """Returns the text of the icon's window."""
         return self.inspected("""(async () => { while (!document.getElementById("headline").textContent)
-            await new Promise((done) => setTimeout(done, 20)); return document.body.innerText; })()""")
+            await new Promise((done) => setTimeout(done, 20)); return document.body.innerText; })()""", "popup.html")
 
     @staticmethod
     def text_of(popup):
@@ -199,9 +202,9 @@ class ExtensionEnvironment(TestEnvironment):
         """Returns the extension's worker, which runs."""
         return self.browser.attach("service_worker", EXTENSION)
 
-    def inspected(self, expression):
-        """Returns the value of an expression in a page of the extension."""
-        tab = self.popup()
+    def inspected(self, expression, file="popup.css"):
+        """Returns the value of an expression in a page of the extension; a file without a script changes nothing."""
+        tab = self._opened(file)
         try:
             return tab.evaluate(expression)
         finally:
