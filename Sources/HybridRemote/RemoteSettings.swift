@@ -19,18 +19,18 @@ enum RemoteSettings {
         ignoredVariables: ["HYBRID_*"]
     )
 
-    /// Returns the effective settings.
-    static func resolve() throws(CommandFailure) -> Configuration {
+    /// Returns the settings and all errors in them.
+    static func inspect() throws(CommandFailure) -> InspectedConfiguration {
         let environment = ProcessEnvironment.variables
         var file: ConfigurationFile?
         if let path = ConfigurationFile.defaultPath("remote.env", environment) {
             file = try ConfigurationFile.read(named: nil, orElse: path)
         }
-        return try resolver.resolve(flags: GivenFlags(), environment: environment, file: file)
+        return try resolver.inspect(environment: environment, file: file)
     }
 
     /// True if requests are for `hybrid-client` on this computer.
-    static var isLocal: Bool { get throws { try resolve().value(local) } }
+    static var isLocal: Bool { get throws { try inspect().checked().value(local) } }
 }
 
 /// The check of `check-config`.
@@ -38,5 +38,9 @@ struct RemoteSettingsCheck: CheckedSettings {
     static let checkConfigDiscussion =
         "Reads environment variables and remote.env as the browser's helper does, and fails with the same errors."
 
-    func checkedConfiguration() throws -> Configuration { try RemoteSettings.resolve() }
+    static let programName = HybridRemote.programName
+
+    func inspectedConfiguration() throws(CommandFailure) -> InspectedConfiguration { try RemoteSettings.inspect() }
+
+    func check(_ settings: Configuration) throws {}
 }
