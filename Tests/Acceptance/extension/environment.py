@@ -269,7 +269,10 @@ class ExtensionEnvironment(TestEnvironment):
         except Failed as error:
             complaints.append(str(error))
         if (failed or complaints) and self.browser.program.status is None:
-            self.recover()
+            try:
+                self.recover()
+            except Failed as error:
+                complaints.append(f"the next case is affected: {error}")
         return complaints
 
     def recover(self):
