@@ -2,7 +2,8 @@
 // The sentences that users read. Pure: nothing here calls the browser.
 
 const REASONS = {
-    "no-agent": "No phone can be reached. Connect to this computer with “ssh -A” from the laptop next to your phone.",
+    "no-agent": "No ssh session forwards an agent that knows a phone. Connect to this computer with “ssh -A” from the " +
+        "laptop next to your phone.",
     "no-host": "The program hybrid-remote does not answer. Install the package hybrid-remote, then restart the browser.",
     "slot": "Another extension answers passkey requests, for example Chrome Remote Desktop or a password manager. " +
         "Turn that off in the other extension, then check again.",
@@ -40,7 +41,7 @@ export function explanationOf(state) {
         return "";
     }
     if (!state.attached) {
-        return REASONS[state.reason] ?? (state.reason || REASONS["no-agent"]);
+        return REASONS[state.reason] ?? sentenceOf(state.reason || REASONS["no-agent"]);
     }
     return `When a website requests a passkey, ${placeOf(state)} asks you. Confirm there, then on your phone.`;
 }
@@ -58,6 +59,11 @@ export function waitingOf({ kind, origin }) {
 /** The part of an origin that users know. */
 export function siteOf(origin) {
     return URL.canParse(origin) ? new URL(origin).host || origin : origin;
+}
+
+/** Programs report reasons as parts of a sentence. */
+function sentenceOf(text) {
+    return text[0].toUpperCase() + text.slice(1) + (/[.?!]$/.test(text) ? "" : ".");
 }
 
 function placeOf(state) {

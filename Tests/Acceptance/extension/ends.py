@@ -31,6 +31,27 @@ def left_at_once(env):
     env.answered(*env.request())
 
 
+def left_unnoticed(env):
+    """The page leaves after its frames were listed and before the request counts as theirs, so that the event finds none."""
+    worker = env.worker()
+    worker.evaluate("""globalThis.listed = chrome.webNavigation.getAllFrames;
+        chrome.webNavigation.getAllFrames = async (tab) => {
+            const frames = await listed(tab);
+            chrome.webNavigation.getAllFrames = listed;
+            globalThis.isListed = true;
+            await new Promise((goOn) => globalThis.goOn = goOn);
+            return frames;
+        }; 0""")
+    # The only tab, because each list would wait.
+    env.ask()
+    env.waiting.until("the extension to list the frames", lambda: worker.evaluate("globalThis.isListed === true"), 10)
+    env.tab.open(env.address("news.localhost"))
+    worker.evaluate("goOn(); 0")
+    worker.detach()
+    env.waiting.until("the record of the request to go", lambda: not env.records()["requests"], 10)
+    env.tab.open(env.site.address)
+
+
 def reloaded(env):
     _, call = env.request()
     env.tab.reload()
@@ -125,7 +146,7 @@ def browser_ended(env):
 
 
 ENDS = {
-    "aborted": aborted, "left": left, "left-at-once": left_at_once, "reloaded": reloaded, "closed": closed,
+    "aborted": aborted, "left": left, "left-at-once": left_at_once, "left-unnoticed": left_unnoticed, "reloaded": reloaded, "closed": closed,
     "frame-removed": frame_removed, "stays": stays, "time-limit": time_limit, "worker-killed": worker_killed,
     "woken": woken, "worker-restarted": worker_restarted, "browser-ended": browser_ended,
 }

@@ -176,7 +176,7 @@ const tests = {
         for (const reason of ["no-agent", "no-host", "slot", ""]) {
             equal(texts.explanationOf({ attached: false, reason }).length > 20, true);
         }
-        equal(texts.explanationOf({ attached: false, reason: "said by the host" }), "said by the host");
+        equal(texts.explanationOf({ attached: false, reason: "said by the host" }), "Said by the host.");
         for (const code of ["canceled", "refused", "timed-out", "unusable", "failed", "unreadable", "no-answer", "no-agent",
             "interrupted"]) {
             equal(texts.outcomeOf({ origin: ORIGIN, code }).startsWith("shop.example: "), true);
