@@ -73,17 +73,24 @@ struct AskCommand: ParsableCommand {
 extension CommandFailure {
     /// Creates the failure for an answer of the other computer.
     fileprivate init(_ failure: RemoteAnswer.Failure) {
-        let (sentence, status): (String, ExitStatus) =
+        let (code, status, sentence): (String, ExitStatus, String) =
             switch failure.code {
-            case _ where failure.name == "InvalidStateError": (failure.message, .notPermitted)
+            case _ where failure.name == "InvalidStateError": ("passkey-exists", .notPermitted, failure.message)
             case .refused:
-                ("the request was not confirmed on your computer; look there, and at: hybrid-key log", .notPermitted)
-            case .timedOut: ("there was no answer in time; try again", .temporary)
+                (
+                    "remote-refused", .notPermitted,
+                    "the request was not confirmed on your computer; look there, and at: hybrid-key log"
+                )
+            case .timedOut: ("remote-timed-out", .temporary, "there was no answer in time; try again")
             case .unusable:
-                ("the request can't be sent to a phone; check --origin and the options: hybrid-key log", .dataError)
-            case .failed: ("the sign-in did not succeed; see hybrid-key log on your computer", .unavailable)
+                (
+                    "remote-unusable", .dataError,
+                    "the request can't be sent to a phone; check --origin and the options: hybrid-key log"
+                )
+            case .failed:
+                ("remote-failed", .unavailable, "the sign-in did not succeed; see hybrid-key log on your computer")
             }
         let details = ["webauthn_error": failure.name]
-        self.init("\(sentence) (\(failure.name))", code: failure.code.rawValue, status: status, details: details)
+        self.init("\(sentence) (\(failure.name))", code: code, status: status, details: details)
     }
 }
