@@ -35,7 +35,7 @@ struct AskCommand: ParsableCommand {
     func run() throws {
         switch ForwardedAgent.perform(try message()) {
         case .answer(.response(let response)): try StandardOutput.writeLine(response.description)
-        case .answer(.failure(let failure)): throw CommandFailure(failure)
+        case .answer(.failure(let failure)): throw AskFailure(failure)
         case .noAgent:
             throw CommandFailure(
                 "no SSH agent on this host carries requests to a phone; connect with ssh -A from a computer with "
@@ -70,27 +70,27 @@ struct AskCommand: ParsableCommand {
     }
 }
 
-extension CommandFailure {
-    /// Creates the failure for an answer of the other computer.
-    fileprivate init(_ failure: RemoteAnswer.Failure) {
-        let (code, status, sentence): (String, ExitStatus, String) =
+/// A failure that the other computer has reported.
+private struct AskFailure: ExplainedFailure {
+    let code: String
+    let status: ExitStatus
+    let sentence: String
+
+    init(_ failure: RemoteAnswer.Failure) {
+        let text: String
+        (code, status, text) =
             switch failure.code {
-            case _ where failure.name == "InvalidStateError": ("passkey-exists", .notPermitted, failure.message)
-            case .refused:
-                (
-                    "remote-refused", .notPermitted,
-                    "the request was not confirmed on your computer; look there, and at: hybrid-key log"
-                )
+            case _ where failure.name == "InvalidStateError": ("already-registered", .notPermitted, failure.message)
+            case .refused: ("remote-refused", .notPermitted, Self.refused)
             case .timedOut: ("remote-timed-out", .temporary, "there was no answer in time; try again")
-            case .unusable:
-                (
-                    "remote-unusable", .dataError,
-                    "the request can't be sent to a phone; check --origin and the options: hybrid-key log"
-                )
-            case .failed:
-                ("remote-failed", .unavailable, "the sign-in did not succeed; see hybrid-key log on your computer")
+            case .unusable: ("remote-unusable", .dataError, Self.unusable)
+            case .failed: ("remote-failed", .unavailable, Self.failed)
             }
-        let details = ["webauthn_error": failure.name]
-        self.init("\(sentence) (\(failure.name))", code: code, status: status, details: details)
+        sentence = "\(text) (\(failure.name))"
     }
+
+    private static let refused = "the request was not confirmed on your computer; look there, and at: hybrid-key log"
+    private static let unusable =
+        "the request can't be sent to a phone; check --origin and the options: hybrid-key log has the reason"
+    private static let failed = "the sign-in did not succeed; see hybrid-key log on your computer"
 }
