@@ -12,7 +12,7 @@ package struct CeremonyFailure: Hashable, Sendable {
     /// The status with which a phone has refused; `nil` if none has.
     let refusal: CTAPStatus?
     /// The failure, without the name of the exception that a browser would throw.
-    let failure: CommandFailure
+    package let failure: CommandFailure
 
     /// Creates a failure.
     ///
