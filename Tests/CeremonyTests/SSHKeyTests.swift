@@ -88,13 +88,15 @@ struct SSHKeyTests {
     }
 
     /// Returns a certificate of a key for two principals, by an authority with this key.
-    private static func certificate(of key: StoredSSHKey, by authority: [UInt8]) -> [UInt8] {
+    ///
+    /// - Parameter padding: Length in bytes of its critical options.
+    private static func certificate(of key: StoredSSHKey, by authority: [UInt8], padding: Int = 0) -> [UInt8] {
         let number = [UInt8](repeating: 0, count: 8)
         // The key's fields follow its type.
         let fields = key.publicKey.encoded.dropFirst(4 + SSHPublicKey.algorithm.utf8.count)
         return strings(SSHUserCertificate.algorithm, "nonce") + fields
             + number + [0, 0, 0, 1] + strings("id") + string(strings("root", "ops")) + number + number
-            + strings("", "", "") + string(authority) + strings("signature")
+            + string([UInt8](repeating: 7, count: padding)) + strings("", "") + string(authority) + strings("signature")
     }
 
     private static let hostKey =
@@ -134,6 +136,21 @@ struct SSHKeyTests {
         let authority = try HostKey(parsing: Self.hostKey).fingerprint
         let text = #"%0ACertificate for "root", "ops", of the authority:%0A\#(authority)%0AWith the key:%0A"#
         #expect(result.prompts.contains(text), "\(result.prompts)")
+    }
+
+    @Test("A phone signs the longest login that the agent accepts")
+    func longestLogin() async throws {
+        let (key, _) = try await create()
+        func login(_ padding: Int) -> [UInt8] {
+            let certificate = Self.certificate(of: key, by: Self.hostKey, padding: padding)
+            return Self.login("root", with: key, at: Self.hostKey, certificate: certificate)
+        }
+        let bytes = login(SignedData.maximumLength - login(0).count)
+        try #require(bytes.count == SignedData.maximumLength)
+        let data = try SignedData(parsing: bytes, for: key.publicKey)
+        let result = try await sign(bytes, stating: bytes, with: key)
+        result.ceremony.expectSuccess()
+        #expect(SSHSigner.signature(in: result.answer, by: key, over: data) != nil)
     }
 
     @Test("Data that is not stated, or is not what is signed, is not signed with an SSH key")

@@ -53,8 +53,9 @@ struct CeremonyRequestTests {
         }
     }
 
-    @Test("The largest data fits a request")
+    @Test("The largest data that the agent accepts is stated, and fits a request")
     func largestData() throws {
+        #expect(SignedData.maximumLength == SignedDataInput.maximumLength)
         guard case .sign(var command) = request.command else { return }
         let data = [UInt8](repeating: 1, count: SignedDataInput.maximumLength)
         command.extensions = try #require(SignedDataInput(bytes: data)).extensionInput

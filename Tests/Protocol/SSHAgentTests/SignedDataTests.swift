@@ -183,6 +183,49 @@ struct SignedDataTests {
         #expect(throws: SignedDataError.certificate(.certificate)) { try SignedData(parsing: fields.bytes) }
     }
 
+    @Test("A login that no phone could be told is refused before any prompt, with the reason")
+    func longLogin() throws {
+        let recording = try Recording()
+        let blob = try VectorFile.load("ssh/user-certificate.json").hex("blob")
+        // The principals end before two numbers of 8 bytes, behind which the critical options stand.
+        let names = Wire.string(Wire.string("root") + Wire.string("ada"))
+        let options = try #require(
+            blob.indices.first { blob[$0...].starts(with: names) }.map { $0 + names.count + 16 }
+        )
+        func login(padding: Int) -> [UInt8] {
+            var fields = LoginFields(
+                session: TestServer.session(1),
+                user: Array("ada".utf8),
+                method: "publickey-hostbound-v00@openssh.com",
+                key: Array(blob[..<options]) + Wire.string([UInt8](repeating: 7, count: padding))
+                    + Array(blob[(options + 4)...])
+            )
+            fields.algorithm = SSHUserCertificate.algorithm
+            return fields.bytes + Wire.string(server.blob)
+        }
+        let padding = SignedData.maximumLength - login(padding: 0).count
+        let longest = login(padding: padding)
+        #expect(longest.count == SignedData.maximumLength)
+        #expect(try SignedData(parsing: longest, for: recording.key).bytes == longest)
+        let tooLong = login(padding: padding + 1)
+        #expect(throws: SignedDataError.tooLong) { try SignedData(parsing: tooLong, for: recording.key) }
+        #expect(throws: SignedDataError.tooLong) { try SignedData(parsing: tooLong) }
+
+        let comment = try #require(SSHKeyComment("phone"))
+        var state = AgentState(keys: [
+            AgentKey(recording.key, comment: comment, allowsForwardedMessages: false, destinations: nil)
+        ])
+        for (data, isRefused) in [(longest, false), (tooLong, true)] {
+            var client = TestClient()
+            let request =
+                [13] + Wire.string(recording.key.encoded) + Wire.string(data) + [0, 0, 0, 0] as [UInt8]
+            let action = try client.send(server.bind(TestServer.session(1)), request, to: &state)
+            #expect((action.request == nil) == isRefused)
+            #expect((action.refusal == .data(.tooLong)) == isRefused)
+        }
+        #expect(AgentRefusal.data(.tooLong).explanation.contains("32,768 bytes, because of its certificate"))
+    }
+
     @Test("The host key of a login is checked")
     func hostBoundLogin() throws {
         let session = TestServer.session(1)

@@ -13,8 +13,8 @@ internal import HybridPrimitives
 /// linked phone is contacted for a guest.
 package struct CeremonyRequest: CeremonyInput, Equatable {
     package static let command = "ceremony"
-    /// Maximum length of the map in bytes.
-    package static let maximumLength = 16 * 1024
+    /// Maximum length of the map in bytes: of the longest data that is signed, and 16 KiB for everything else.
+    package static let maximumLength = SignedDataInput.maximumLength + 16 * 1024
     /// Length of the field before the map in bytes.
     package static let headerLength = 4
     /// The byte that asks for a code.

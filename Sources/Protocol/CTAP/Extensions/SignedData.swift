@@ -33,15 +33,15 @@ public enum SignedDataKind: String, CaseIterable, Sendable {
 public struct SignedDataInput: Hashable, Sendable {
     /// Name of the extension in getInfo.
     public static let extensionName = "signedData"
-    /// Maximum length in bytes, which suffices for an SSH login with the largest host key and a host certificate.
-    public static let maximumLength = 8192
+    /// Maximum length in bytes, which suffices for an SSH login with certificates of the user and of the host.
+    public static let maximumLength = 32 * 1024
     /// ``extensionName`` as a map key.
     static let name: CBORValue = "signedData"
 
     /// The data.
     public let bytes: [UInt8]
 
-    /// Creates an input; `nil` unless it has 1 to 8,192 bytes.
+    /// Creates an input; `nil` unless it has 1 to 32,768 bytes.
     public init?(bytes: [UInt8]) {
         guard (1...Self.maximumLength).contains(bytes.count) else { return nil }
         self.bytes = bytes

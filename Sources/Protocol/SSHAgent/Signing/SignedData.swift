@@ -15,6 +15,11 @@ public struct SignedData: Hashable, Sendable {
         case message(MessageData)
     }
 
+    /// Maximum length in bytes.
+    ///
+    /// A phone is not told more than that about a signature, and signs nothing that it is not told.
+    public static let maximumLength = 32 * 1024
+
     /// The bytes.
     public let bytes: [UInt8]
     /// The meaning of the bytes.
@@ -35,6 +40,7 @@ public struct SignedData: Hashable, Sendable {
     public init(parsing bytes: [UInt8]) throws(SignedDataError) { try self.init(bytes, for: nil) }
 
     private init(_ bytes: [UInt8], for key: SSHPublicKey?) throws(SignedDataError) {
+        guard bytes.count <= Self.maximumLength else { throw .tooLong }
         self.bytes = bytes
         content =
             if bytes.starts(with: MessageData.magic) {
@@ -52,6 +58,11 @@ public struct SignedData: Hashable, Sendable {
 public struct SignedDataError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The data is neither a login nor a message in the SSHSIG format.
     public static let unrecognized = SignedDataError("unrecognized")
+    /// The data is longer than ``SignedData/maximumLength``.
+    public static let tooLong = SignedDataError(
+        "tooLong",
+        "the login has more than 32,768 bytes, because of its certificate; use one with fewer principals and options"
+    )
     /// The service of a login is not `ssh-connection`.
     public static let service = SignedDataError("service")
     /// The method of a login is neither `publickey` nor `publickey-hostbound-v00@openssh.com`.
