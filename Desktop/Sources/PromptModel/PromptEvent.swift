@@ -22,6 +22,8 @@ enum PromptEvent {
     case contactFailed(String)
     /// A phone offers a link; the text says under which condition to accept it.
     case linkOffer(String)
+    /// A result besides the response, which the user is to read before the window closes.
+    case result(String)
     /// The end without success.
     case failure(cause: String, remedy: String)
 
@@ -64,7 +66,8 @@ enum PromptEvent {
         let message = sentence(event, "message")
         return switch event.member("notice")?.text {
         case "virtual-radio", "unverified-bus": .warning(message)
-        case "radio-lost", "bluetooth-channel-failed": .note(message)
+        case "radio-lost", "bluetooth-channel-failed", "link-skipped", "session-locked": .note(message)
+        case "not-linked": .result(message)
         case "radio-back": .note(nil)
         case "link-offer": linkOffer(event)
         default: nil

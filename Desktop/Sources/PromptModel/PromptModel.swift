@@ -132,6 +132,8 @@ public struct PromptView: Equatable, Sendable {
 public struct PromptModel: Sendable {
     /// The time for which success is shown.
     public static let successDisplay = Duration.milliseconds(700)
+    /// The time for which success is shown if there is another result to read.
+    public static let resultDisplay = Duration.seconds(10)
     /// The time after which the window of a failure closes by itself.
     public static let failureDisplay = Duration.seconds(300)
     /// The time for which an offer is not accepted, so that a key meant for another window does not accept it.
@@ -143,6 +145,8 @@ public struct PromptModel: Sendable {
     public private(set) var view = PromptView()
     /// True once there is something to show.
     public private(set) var isVisible = false
+    /// True if the note is a result, which stays until the end.
+    private var hasResult = false
     /// The time at which the current offer appeared.
     private var offered: ContinuousClock.Instant?
     /// The time at which the window closes by itself, if it is known.
@@ -203,6 +207,9 @@ public struct PromptModel: Sendable {
         case .linkOffer(let text):
             enter(.linkOffer, at: now)
             view.note = text
+        case .result(let text):
+            view.note = text
+            hasResult = true
         case .failure(let cause, let remedy):
             enter(.failed, at: now)
             view.failure = [cause, remedy].filter { !$0.isEmpty }
@@ -226,12 +233,13 @@ public struct PromptModel: Sendable {
     private mutating func enter(_ stage: PromptStage, at now: ContinuousClock.Instant) {
         view.stage = stage
         // The reason why a linked phone was not used stays beside the code.
-        if stage != .scan { view.note = nil }
+        let keepsNote = stage == .scan || stage == .done && hasResult
+        if !keepsNote { view.note = nil }
         if !stage.mayShowCode { view.code = nil }
         view.deadline = stage.isTimed ? view.request?.timeout.map { now + $0 } : nil
         makeOffer(at: now)
         switch stage {
-        case .done: closing = now + Self.successDisplay
+        case .done: closing = now + (hasResult ? Self.resultDisplay : Self.successDisplay)
         case .failed: closing = now + Self.failureDisplay
         default: break
         }

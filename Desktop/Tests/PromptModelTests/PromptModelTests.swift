@@ -260,6 +260,36 @@ struct PromptModelTests {
     }
 
     @Test(
+        "shows that no link was made, with the reason, until it can be read",
+        arguments: [
+            "the phone has offered no link, or has not signed in with a passkey that the request names",
+            "the answer was not yes",
+        ]
+    )
+    func notLinked(reason: String) throws {
+        let offer = #"{"event":"notice","notice":"link-offer","phone":"Pixel","evidence":"verified"}"#
+        for lines in [[Line.request], [Line.request, offer]] {
+            var model = try TimedModel()
+            for line in lines { try model.receive(line) }
+            try model.receive(#"{"event":"notice","notice":"not-linked","message":"not linked: \#(reason)"}"#)
+            try model.enter("done")
+            #expect(model.view.stage == .done && model.view.note == "Not linked: \(reason).")
+            #expect(model.model.closing == model.now + PromptModel.resultDisplay)
+        }
+        var linked = try TimedModel(Line.request, offer)
+        try linked.enter("done")
+        #expect(linked.model.closing == linked.now + PromptModel.successDisplay)
+    }
+
+    @Test("shows why no linked phone is contacted, beside the code", arguments: ["link-skipped", "session-locked"])
+    func noContact(notice: String) throws {
+        var model = try TimedModel(Line.request, #"{"event":"notice","notice":"\#(notice)","message":"it is locked"}"#)
+        try model.receive(Line.code)
+        try model.enter("scan")
+        #expect(model.view.note == "It is locked." && model.view.code != nil)
+    }
+
+    @Test(
         "does not show an offer without a phone, or with a code that is none",
         arguments: [
             "", #","phone":7"#, #","phone":"p","link_code":"042117""#, #","phone":"p","link_code":"042 11a""#,
