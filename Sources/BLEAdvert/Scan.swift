@@ -122,12 +122,17 @@ final class Scan: Sendable {
                 group.cancelAll()
             }
             guard !Task.isCancelled, isDiscovering.read({ !$0 }) else { continue }
-            await forgetDiscovery()
-            if Task.isCancelled { return }
-            // After a failure, the next attempt follows the next pause.
-            try? await startDiscovery()
+            // After a refusal that may pass, further attempts follow soon; after another failure, after the next pause.
+            try? await link.untilAccepted(within: BlueZ.discoveryPatience, Self.ignore) { _ throws(BusError) in
+                if isDiscovering.read({ $0 }) { return }
+                await forgetDiscovery()
+                if Task.isCancelled { return }
+                try await startDiscovery()
+            }
         }
     }
+
+    private static let ignore: @Sendable (RadioError) -> Void = { _ in }
 
     /// Reads the devices that bluetoothd knew before the subscription.
     ///

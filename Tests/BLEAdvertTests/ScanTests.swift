@@ -111,6 +111,27 @@ struct ScanTests {
         }
     }
 
+    @Test("tries again soon if bluetoothd refuses to start stopped discovery again")
+    func stoppedAndBusy() async throws {
+        let sent = try advert(1)
+        try await TestRadio.run { testRadio in
+            try await testRadio.radio(.scanner, "hci0") { scanner in
+                try await scanner.withScan { adverts in
+                    let halt = ContinuousClock.now
+                    for _ in 0..<2 {
+                        let name = "org.bluez.Error.InProgress"
+                        try await testRadio.control.failNext("StartDiscovery", name: name, message: "later")
+                    }
+                    try await testRadio.control.haltDiscovery("hci0")
+                    _ = try await testRadio.control.inject(sent.bytes)
+                    _ = try await adverts.received(until: sent)
+                    // One pause of 8 s, not three.
+                    #expect(ContinuousClock.now - halt < .seconds(16))
+                }
+            }
+        }
+    }
+
     @Test("includes devices that bluetoothd knew before")
     func knownBefore() async throws {
         // Never refreshed, so the second scanner can find it only through GetManagedObjects.
