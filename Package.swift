@@ -103,8 +103,8 @@ let systemLibraries: [Target] = [
 
 let libraries: [Target] = [
     library("HybridPrimitives", in: "Support", []),
-    library("HybridThreads", in: "Support", []),
-    library("HybridProgram", in: "Support", ["HybridPrimitives", "CHybridLinux"]),
+    library("HybridThreads", in: "Support", ["CHybridLinux"]),
+    library("HybridProgram", in: "Support", ["HybridPrimitives", "HybridThreads", "CHybridLinux"]),
     library("HybridDeflate", in: "Support", ["CHybridZlib"]),
     library("HybridCBOR", in: "Protocol", []),
     library("HybridCTAP", in: "Protocol", ["HybridPrimitives", "HybridCBOR", crypto]),

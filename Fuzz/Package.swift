@@ -100,7 +100,7 @@ let modules: [Target] = [
         in: "Protocol",
         ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridDeflate", "CHybridPSL", crypto]
     ),
-    module("HybridThreads", in: "Support", []),
+    module("HybridThreads", in: "Support", ["CHybridLinux"]),
     module(
         "HybridRelyingParty",
         in: "Protocol",

@@ -1,36 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 
+private import CHybridLinux
 private import Glibc
 
-/// A descriptor that wakes a thread from `poll`.
+/// A descriptor that wakes a thread from `poll`: an eventfd(2), which takes a single number of the process's.
 package final class Waker: Sendable {
     /// The descriptor to poll.
     ///
     /// It becomes readable with `wake` and stays so until `reset`.
     package let descriptor: CInt
-    private let other: CInt
 
     /// Creates a waker, or returns `nil` if the process has no descriptors left.
     package init?() {
-        guard let pair = SocketPair.make() else { return nil }
-        (descriptor, other) = pair
+        descriptor = eventfd(0, CInt(EFD_CLOEXEC | EFD_NONBLOCK))
+        if descriptor < 0 { return nil }
     }
 
-    deinit {
-        close(descriptor)
-        close(other)
-    }
+    deinit { close(descriptor) }
 
     /// Makes the descriptor readable.
     package func wake() {
-        // If the buffer is full, the descriptor is readable already.
-        _ = send(other, [1 as UInt8], 1, CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT))
+        // It fails if the counter is full; then the descriptor is readable already.
+        eventfd_write(descriptor, 1)
     }
 
     /// Makes the descriptor unreadable until the next `wake`.
     package func reset() {
-        var bytes = [UInt8](repeating: 0, count: 64)
-        while recv(descriptor, &bytes, bytes.count, CInt(MSG_DONTWAIT)) == bytes.count {}
+        var count: eventfd_t = 0
+        eventfd_read(descriptor, &count)
     }
 }
 

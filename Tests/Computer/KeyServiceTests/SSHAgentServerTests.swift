@@ -250,6 +250,16 @@ struct AgentServerTests {
         }
     }
 
+    @Test("The places of connections leave descriptors for ceremonies, whatever the limit on them")
+    func descriptorLimit() {
+        #expect(SSHAgentServer.connections(within: 1024) >= SSHAgentServer.maximumConnections)
+        for limit in [128, 256, 512, 1024, 65_536] {
+            // A socket, a waker, and a connection to another agent.
+            #expect(limit - 3 * SSHAgentServer.connections(within: limit) >= 64)
+        }
+        #expect(SSHAgentServer.connections(within: 16) == 4)
+    }
+
     @Test("Idle connections of one host leave room for other hosts, and those of all hosts for this computer")
     func forwardedConnections() async throws {
         let places = ConnectionPlaces(maximum: SSHAgentServer.maximumConnections)

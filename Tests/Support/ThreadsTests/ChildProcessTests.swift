@@ -80,6 +80,15 @@ struct WakerTests {
         #expect(isReadable(waker))
     }
 
+    @Test("takes one descriptor, which children do not inherit")
+    func descriptors() throws {
+        let waker = try #require(Waker())
+        var name = [CChar](repeating: 0, count: 64)
+        readlink("/proc/self/fd/\(waker.descriptor)", &name, name.count - 1)
+        #expect(String(cString: name) == "anon_inode:[eventfd]")
+        #expect(fcntl(waker.descriptor, F_GETFD) == FD_CLOEXEC)
+    }
+
     private func isReadable(_ waker: Waker) -> Bool {
         var descriptor = pollfd(fd: waker.descriptor, events: CShort(POLLIN), revents: 0)
         return poll(&descriptor, 1, 0) == 1

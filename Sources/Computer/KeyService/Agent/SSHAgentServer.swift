@@ -12,9 +12,12 @@ internal import HybridThreads
 package final class SSHAgentServer: Sendable {
     /// Maximum number of connections; further ones are closed.
     ///
-    /// With three descriptors each, they fit the 1,024 that a process usually may open. See ``ConnectionPlaces`` for the
-    /// part of other hosts.
+    /// They fit the 1,024 descriptors that a process usually may open. See ``ConnectionPlaces`` for the part of other hosts.
     static let maximumConnections = 256
+    /// The descriptors of a connection: its socket, its waker, and its connection to the upstream agent.
+    private static let descriptorsPerConnection = 3
+    /// The descriptors that connections leave to everything else, such as ceremonies and known_hosts files.
+    private static let reservedDescriptors = 64
     /// Maximum number of connections of a restricted server.
     ///
     /// It is less than the queue's length, so that other hosts leave room for requests of this computer.
@@ -62,8 +65,19 @@ package final class SSHAgentServer: Sendable {
             if let line = lines.withLock({ $0.line(text) }) { refused(line) }
         }
         let maximum = isRestricted ? Self.maximumRestrictedConnections : Self.maximumConnections
-        places = Locked(ConnectionPlaces(maximum: maximum))
+        places = Locked(ConnectionPlaces(maximum: min(maximum, Self.connections(within: Self.descriptorLimit))))
         self.stopper = stopper
+    }
+
+    /// Returns the number of connections that a process with this limit on open descriptors can serve, at least 4.
+    static func connections(within limit: Int) -> Int {
+        max(4, (limit - reservedDescriptors) / descriptorsPerConnection)
+    }
+
+    private static var descriptorLimit: Int {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(UInt32(RLIMIT_NOFILE.rawValue)), &limit) == 0 else { return 1024 }
+        return Int(clamping: limit.rlim_cur)
     }
 
     /// Accepts connections until ``stop()``; blocks.
@@ -82,7 +96,7 @@ package final class SSHAgentServer: Sendable {
         }
         guard places.withLock({ $0.enter() }) else {
             close(descriptor)
-            return refused("too many connections (\(maximum)); end programs that keep some open")
+            return refused("too many connections (\(maximum)); end programs that keep some open\(limitRemedy)")
         }
         let isStarted = DedicatedThread.start { [self] in
             let handler = AgentConnectionHandler(
@@ -95,7 +109,7 @@ package final class SSHAgentServer: Sendable {
                 AgentConnection(isRestricted: isRestricted, socketName: socketName),
                 refused
             ) { [self] host in isRestricted || places.withLock { $0.forward(through: host) } }
-            handler?.serve()
+            if let handler { handler.serve() } else { refused(Self.noDescriptors) }
             close(descriptor)
             places.withLock { $0.leave(handler?.host) }
         }
@@ -105,4 +119,11 @@ package final class SSHAgentServer: Sendable {
     }
 
     private var maximum: Int { places.withLock(\.maximum) }
+
+    private var limitRemedy: String {
+        isRestricted || maximum == Self.maximumConnections ? "" : ", or raise the limit on open files (LimitNOFILE)"
+    }
+
+    private static let noDescriptors =
+        "a connection was closed because no file descriptors are left; raise the limit on open files (LimitNOFILE)"
 }
