@@ -152,6 +152,7 @@ private struct RunningSSHAgent {
         usesTerminal: Bool,
         seconds: Int
     ) throws {
+        StandardError.neverBlock(program: HybridKey.programName)
         let settings = try KeySettings.resolve(command)
         upstream = try settings.value(KeySettings.upstream)
         let folder = try KeySettings.stateFolder()

@@ -30,6 +30,7 @@ struct HybridUHID {
         guard sd_listen_fds(1) == 1, sd_is_socket(3, AF_UNIX, CInt(SOCK_SEQPACKET.rawValue), 1) > 0 else {
             throw CommandFailure("no socket from the service manager; start hybrid-uhid.socket instead", status: .usage)
         }
+        StandardError.neverBlock(program: "hybrid-uhid")
         let listed = getenv("HYBRID_UHID_USERS").map { String(cString: $0) } ?? ""
         let server = DeviceServer(
             listener: OwnedDescriptor(3),

@@ -49,59 +49,6 @@ struct ServiceTests {
         }
     }
 
-    @Test("keeps running when nothing reads its log, and counts the lost lines")
-    func unreadLog() async throws {
-        try await Folder.with { folder in
-            let pipe = folder + "/log"
-            try #require(mkfifo(pipe, 0o600) == 0)
-            let reader = open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-            let program = try RunningProgram(
-                "hybrid-relay",
-                [
-                    "serve", "--plaintext", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--log-level",
-                    "debug",
-                ],
-                in: folder,
-                environment: RelayProcess.environment(),
-                errors: pipe
-            )
-            defer { program.send(SIGKILL) }
-            var (log, ports): ([UInt8], [Int]) = ([], [])
-            try await Waiting.until("both ports") {
-                var bytes = [UInt8](repeating: 0, count: 4096)
-                let count = read(reader, &bytes, bytes.count)
-                log += bytes.prefix(max(0, count))
-                let lines = String(decoding: log, as: UTF8.self).split(
-                    separator: "\n",
-                    omittingEmptySubsequences: false
-                )
-                ports = lines.dropLast().filter { $0.contains("listening on ") }.compactMap {
-                    RelayProgram.port(in: String($0))
-                }
-                return ports.count == 2
-            }
-            close(reader)
-            let isAdminFirst =
-                String(decoding: log, as: UTF8.self).split(separator: "\n")
-                .first { $0.contains("listening on ") }?.contains("admin") == true
-            let relay = RelayProcess(
-                folder: folder,
-                program: program,
-                port: ports[isAdminFirst ? 1 : 0],
-                adminPort: ports[isAdminFirst ? 0 : 1]
-            )
-            do {
-                let (phone, head) = try await relay.phone()
-                #expect(head.hasPrefix("HTTP/1.1 101 "))
-                _ = phone
-            }
-            // The line about the end of the tunnel.
-            try await Waiting.until("the count") {
-                try await relay.metric("hybrid_relay_log_lines_lost_total") ?? 0 > 0
-            }
-        }
-    }
-
     @Test("gauges return to zero after a tunnel has ended")
     func gauges() async throws {
         try await RelayProcess.run { relay in

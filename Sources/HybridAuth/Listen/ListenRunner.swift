@@ -71,6 +71,7 @@ struct ListenRunner: Sendable {
 
     /// Listens until the task is canceled.
     func run() async throws {
+        StandardError.neverBlock(program: HybridAuth.programName)
         let identity = try store.identity()
         let handler = WakeUpHandler(
             store: store,

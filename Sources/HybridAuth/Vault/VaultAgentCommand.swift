@@ -24,6 +24,7 @@ struct VaultAgentCommand: AsyncParsableCommand {
     @Flag(AuthSettings.fingerAfterSuspend) var fingerAfterSuspend: Bool?
 
     func run() async throws {
+        StandardError.neverBlock(program: HybridAuth.programName)
         let survivesSuspend = try AuthSettings.resolve(self).value(AuthSettings.fingerAfterSuspend)
         let socket = try listeningSocket()
         defer { socket.remove() }

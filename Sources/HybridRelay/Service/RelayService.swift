@@ -69,7 +69,7 @@ struct RelayService {
     }
 
     private static var lostLogLines: PrometheusReading {
-        let help = "Lines of the log that could not be written."
+        let help = "Lines of the log that were lost because they could not be written at once."
         return .counter("hybrid_relay_log_lines_lost_total", help: help, Double(StandardError.lostLines))
     }
 
@@ -78,9 +78,10 @@ struct RelayService {
     private static func logger(_ configuration: Configuration) throws(CommandFailure) -> Logger {
         let level = try configuration.value(RelaySettings.logLevel)
         let isJSON = try configuration.value(RelaySettings.logFormat) == "json"
-        return Logger(label: HybridRelay.programName) { label in
-            ProgramLogHandler(isJSON ? .json : .console(label: label), logLevel: level)
-        }
+        let format: ProgramLogHandler.Format = isJSON ? .json : .console(label: HybridRelay.programName)
+        // The event loops write the lines.
+        ProgramLogHandler.neverBlock(format)
+        return Logger(label: HybridRelay.programName) { _ in ProgramLogHandler(format, logLevel: level) }
     }
 
     /// Returns the number of event loops; by default one for each processor that the process may use.

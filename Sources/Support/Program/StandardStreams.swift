@@ -2,6 +2,7 @@
 
 private import Glibc
 internal import HybridPrimitives
+private import HybridThreads
 private import Synchronization
 
 /// The descriptors 0, 1 and 2, with which every program starts.
@@ -93,6 +94,25 @@ extension CommandFailure {
 /// Standard error, for whole lines; a line that cannot be written is counted and dropped.
 public enum StandardError {
     private static let lost = Atomic<Int>(0)
+    /// The output of a service, which must not wait for its reader.
+    private static let log = Locked<ServiceLog?>(nil)
+
+    /// Makes all further lines those of a service, which are lost instead of waiting for what reads them.
+    ///
+    /// - Parameter program: The program's name, at the beginning of the line about lost lines.
+    public static func neverBlock(program: String) { neverBlock { "\(program): \(lostLinesText($0))" } }
+
+    /// Makes all further lines those of a service, which are lost instead of waiting for what reads them.
+    ///
+    /// - Parameter note: Returns the line about lost lines, which is written before the next one; receives their number.
+    package static func neverBlock(_ note: @escaping @Sendable (Int) -> String) {
+        log.withLock { $0 = ServiceLog(STDERR_FILENO, note) }
+    }
+
+    /// Returns the sentence about lost lines.
+    package static func lostLinesText(_ count: Int) -> String {
+        "\(count) \(count == 1 ? "line" : "lines") of this log were lost because nothing read them"
+    }
 
     /// The number of lines that could not be written, for example because nothing reads them or the disk is full.
     package static var lostLines: Int { lost.load(ordering: .relaxed) }
@@ -106,7 +126,8 @@ public enum StandardError {
     package static func writeLine(utf8 text: [UInt8]) {
         var line = isPlain(text) ? text : Array(oneLine(String(decoding: text, as: UTF8.self)).utf8)
         line.append(UInt8(ascii: "\n"))
-        if !writeAll(line, to: STDERR_FILENO) { lost.add(1, ordering: .relaxed) }
+        let isWritten = log.withLock { $0?.write(line) } ?? writeAll(line, to: STDERR_FILENO)
+        if !isWritten { lost.add(1, ordering: .relaxed) }
     }
 
     /// Writes text unchanged, such as a drawing of several lines; must not be used for text from a peer.

@@ -44,6 +44,23 @@ package struct ProgramLogHandler: LogHandler {
         self.emit = emit
     }
 
+    /// Makes lines on standard error never wait for what reads them; a line in this form then reports lost ones.
+    package static func neverBlock(_ format: Format) {
+        StandardError.neverBlock { count in
+            let text = StandardError.lostLinesText(count)
+            guard case .console(let label) = format else {
+                var now = timespec()
+                clock_gettime(CLOCK_REALTIME, &now)
+                let time = timestamp(now.tv_sec, nanoseconds: now.tv_nsec)
+                let members: [(String, JSONText)] = [
+                    ("time", .string(time)), ("level", .string("warning")), ("message", .string(text)),
+                ]
+                return JSONText.object(members).description
+            }
+            return "\(label): warning: \(text)"
+        }
+    }
+
     /// Accesses a field of every line.
     package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
