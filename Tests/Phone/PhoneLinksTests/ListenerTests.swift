@@ -71,6 +71,27 @@ struct ListenerTests {
         #expect(waited < .seconds(100 * 5), "\(random)")
     }
 
+    @Test(
+        "Three connections in a row that something else than the relay has ended are reported, however short",
+        arguments: [2, 9, 30]
+    )
+    func cuts(seconds: Int) {
+        let duration = Duration.seconds(seconds)
+        var cuts = ConnectionCuts()
+        func reports(after duration: Duration?) -> [Bool] {
+            let errors = [TunnelError.connectionLost, .closed(code: 1001), .connectionLost, .connectionLost]
+            return errors.map { cuts.isReported($0, after: duration) }
+        }
+        #expect(reports(after: duration) == [false, false, true, false])
+        for other in [TunnelError.closed(code: 1012), .relaySilent, .network(.relayBusy)] {
+            let isReported = cuts.isReported(other, after: duration)
+            #expect(!isReported)
+            #expect(reports(after: duration) == [false, false, true, false])
+        }
+        // No connection was proved, or the relay ends it after ten minutes.
+        for other in [nil, .seconds(600)] as [Duration?] { #expect(!reports(after: other).contains(true)) }
+    }
+
     @Test("Only time renews the number of wake-ups that a relay may deliver")
     func budget() {
         let start = ContinuousClock.now

@@ -255,9 +255,9 @@ struct UpgradeRequestTests {
         }
     }
 
-    @Test("may follow one empty line")
-    func emptyLine() throws {
-        let head = Array("\r\n".utf8) + Self.head()
+    @Test("may follow a few empty lines", arguments: 1...RequestHead.maximumEmptyLines)
+    func emptyLines(number: Int) throws {
+        let head = Array(String(repeating: "\r\n", count: number).utf8) + Self.head()
         #expect(Self.refusal(head) == nil)
         var reader = RequestHeadReader(maximumLength: 8192)
         for count in 1..<head.count {
@@ -266,7 +266,8 @@ struct UpgradeRequestTests {
         }
         let length = try reader.length(of: head.span.bytes)
         #expect(length == head.count)
-        #expect(Self.refusal(Array("\r\n\r\n".utf8) + Self.head()) == .malformedRequestLine)
+        let more = String(repeating: "\r\n", count: RequestHead.maximumEmptyLines + 1)
+        #expect(Self.refusal(Array(more.utf8) + Self.head()) == .malformedRequestLine)
     }
 
     @Test("is refused wherever it is truncated")

@@ -114,6 +114,35 @@ struct RacingTests {
         }
     }
 
+    @Test(
+        "Interim responses end nothing, whatever their version, fields and line ends",
+        arguments: [
+            "HTTP/1.0 100 Continue\r\n\r\n", "HTTP/1.1 100 Continue\r\nConnection: close\r\n\r\n",
+            "HTTP/1.1 100 Continue\n\n", "HTTP/1.1 104\r\n\r\n",
+            "HTTP/1.1 103 Early Hints\r\nContent-Length: 5\r\n\r\n",
+        ]
+    )
+    func otherInterim(response: String) async throws {
+        let (_, refusal) = try await ScriptedRelay.run { peer in
+            try await peer.answer(then: []) { response + response + $0 }
+            return try? await peer.finish()
+        } client: {
+            await Client.failure(at: $0) { _ in }
+        }
+        #expect(refusal == nil)
+    }
+
+    @Test("A status below 100 is none")
+    func lowStatus() async throws {
+        let (_, refusal) = try await ScriptedRelay.run { peer in
+            try await peer.answer(then: []) { "HTTP/1.1 099 Low\r\n\r\n" + $0 }
+            return try? await peer.finish()
+        } client: {
+            await Client.failure(at: $0) { _ in }
+        }
+        #expect(refusal == .relayMisbehaved("it does not speak HTTP"))
+    }
+
     @Test("A response head is limited to 16 KiB; bytes behind it are not counted")
     func longHeads() async throws {
         for (excess, isTaken) in [(0, true), (1, false)] {

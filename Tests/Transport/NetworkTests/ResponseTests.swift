@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NIOCore
+import NIOEmbedded
 import Testing
 
 @testable import HybridNetwork
@@ -37,6 +39,29 @@ struct ResponseTests {
         #expect(head.append(five) == .malformed(InterimResponses.tooMany))
         head = ResponseHead()
         #expect(head.append(Array("HTTP/1.1 101 Other\n\n".utf8)) == .complete(status: 101, rest: []))
+    }
+
+    @Test("only the final response is passed on, in pieces of any size, and something else than HTTP at once")
+    func passedOn() throws {
+        let interim = "HTTP/1.0 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\nLink: </a>\n\n"
+        let final =
+            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n\u{1}\u{2}HTTP/1.1 100 Continue\r\n\r\n"
+        for length in [1, 2, 3, 7, 11, 12, 13, 50, 1000] {
+            let channel = EmbeddedChannel(handler: HeadLimiter())
+            var rest = Array((interim + final).utf8)[...]
+            while !rest.isEmpty {
+                try channel.writeInbound(ByteBuffer(bytes: rest.prefix(length)))
+                rest = rest.dropFirst(length)
+            }
+            var passed: [UInt8] = []
+            while let piece = try channel.readInbound(as: ByteBuffer.self) { passed += piece.readableBytesView }
+            #expect(passed == Array(final.utf8), "pieces of \(length)")
+        }
+        for text in ["SSH-2.0-OpenSSH", "H\n", "HTTP/2 100", "HTTP/1.1 1x0 "] {
+            let channel = EmbeddedChannel(handler: HeadLimiter())
+            try channel.writeInbound(ByteBuffer(string: text))
+            #expect(try channel.readInbound(as: ByteBuffer.self) == ByteBuffer(string: text))
+        }
     }
 
     @Test("Dates of RFC 9110 are parsed")

@@ -160,9 +160,7 @@ package struct LinkListeners: Sendable {
     // MARK: Active links
 
     /// The lowest age at which a relay ends every connection, less a margin; an earlier end may be a restart.
-    private static let connectionLifetime = Duration.seconds(470)
-    /// Number of connections in a row that something else than the relay has ended, after which that is reported.
-    private static let maximumCuts = 3
+    static let connectionLifetime = Duration.seconds(470)
     /// Number of attempts after a resume with the shorter delays.
     private static let attemptsAfterResume = 3
     /// The interval at which revocations are repeated if nothing indicates a restart of the relay.
@@ -174,7 +172,7 @@ package struct LinkListeners: Sendable {
         _ restarts: AwaitableState<[TunnelDomain: Int]>
     ) async {
         var generator = SystemRandomNumberGenerator()
-        var (delay, mayHaveRestarted, attemptsAfterResume, cuts) = (ReconnectDelay(), false, 0, 0)
+        var (delay, cuts, mayHaveRestarted, attemptsAfterResume) = (ReconnectDelay(), ConnectionCuts(), false, 0)
         // Of all connections, because a relay could end each one before its budget is spent.
         let budget = AwaitableState(WakeUpBudget())
         // The cause that was reported last; empty while the device is reachable.
@@ -213,9 +211,7 @@ package struct LinkListeners: Sendable {
                 continue
             }
             var cause = ReconnectDelay.Cause(ending, after: duration)
-            let isCut = cause == .requested && mayHaveRestarted && (ending as? TunnelError)?.closeCode != 1012
-            cuts = isCut ? cuts + 1 : 0
-            if cuts == Self.maximumCuts, let duration {
+            if cuts.isReported(ending, after: duration), let duration {
                 let seconds = Int(duration / .seconds(1))
                 report(.cut(label: record.label, host: record.domain.host, seconds: seconds))
             }

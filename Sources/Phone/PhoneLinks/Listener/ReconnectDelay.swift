@@ -21,10 +21,18 @@ struct ReconnectDelay: Sendable {
         ///   - error: The error that ended the connection, or with which it failed.
         ///   - duration: The time since the relay accepted the proof; `nil` if it did not.
         init(_ error: any Error, after duration: Duration?) {
-            let error = error as? TunnelError
-            let isClosed = error?.closeCode != nil || error == .connectionLost
             let lasted = duration.map { $0 >= ReconnectDelay.stableDuration } ?? false
-            self = error?.closeCode == 1012 || (isClosed && lasted) ? .requested : .failure
+            let isRequested = (error as? TunnelError)?.closeCode == Self.relayEnds
+            self = isRequested || (lasted && Self.isCut(error)) ? .requested : .failure
+        }
+
+        /// The close code with which a relay asks for a new connection.
+        private static let relayEnds: UInt16 = 1012
+
+        /// Returns true if the connection was closed, and the relay has not asked for a new one.
+        static func isCut(_ error: any Error) -> Bool {
+            guard let error = error as? TunnelError else { return false }
+            return error.closeCode.map { $0 != relayEnds } ?? (error == .connectionLost)
         }
 
         fileprivate var limit: Int { self == .requested ? 5 : 40 }

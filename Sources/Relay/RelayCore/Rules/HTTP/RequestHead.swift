@@ -3,10 +3,13 @@
 /// An HTTP/1.1 request head (RFC 9112 §2–5).
 ///
 /// Parsing is strict. Input that two parsers could read differently, such as a bare line feed or a folded line, is
-/// refused. One empty line before the head is skipped (RFC 9112 §2.2).
+/// refused. Empty lines before the head are skipped (RFC 9112 §2.2), at most ``maximumEmptyLines``.
 struct RequestHead: Sendable {
     /// Maximum number of header fields; common reverse proxies have the same limit.
     static let maximumFields = 100
+
+    /// Maximum number of empty lines before the head.
+    static let maximumEmptyLines = 4
 
     /// A header field that the relay evaluates, and the range of its value in the head.
     private struct Field: Sendable {
@@ -33,7 +36,7 @@ struct RequestHead: Sendable {
         bytes = head
         fields.reserveCapacity(16)
         let head = head.span
-        let first = head.count >= 2 && head[0] == 0x0D && head[1] == 0x0A ? 2 : 0
+        let first = Self.emptyLines(before: head.bytes)
         var end = try Self.lineEnd(head, from: first)
         try parseRequestLine(head, first..<end)
         var count = 0
@@ -45,6 +48,18 @@ struct RequestHead: Sendable {
             count += 1
             try parseField(head, start..<end)
         }
+    }
+
+    /// Returns the length in bytes of the empty lines at the beginning.
+    static func emptyLines(before bytes: RawSpan) -> Int {
+        var length = 0
+        while length < 2 * maximumEmptyLines, bytes.byteCount >= length + 2,
+            bytes.unsafeLoad(fromByteOffset: length, as: UInt8.self) == 0x0D,
+            bytes.unsafeLoad(fromByteOffset: length + 1, as: UInt8.self) == 0x0A
+        {
+            length += 2
+        }
+        return length
     }
 
     /// Returns true if the head has the field.

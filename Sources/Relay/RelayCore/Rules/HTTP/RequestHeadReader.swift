@@ -26,9 +26,9 @@ public struct RequestHeadReader: Sendable {
         return length
     }
 
-    /// Returns the index after the first CR LF CR LF, and remembers how far it has searched.
+    /// Returns the index after the first CR LF CR LF behind empty lines, and remembers how far it has searched.
     private mutating func end(of bytes: RawSpan) -> Int? {
-        let first = max(3, searched)
+        let first = max(RequestHead.emptyLines(before: bytes) + 3, searched)
         searched = max(first, bytes.byteCount)
         return bytes.withUnsafeBytes { bytes in
             guard let start = bytes.baseAddress else { return nil }
