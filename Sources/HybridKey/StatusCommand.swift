@@ -42,7 +42,9 @@ struct StatusCommand: AsyncParsableCommand {
         let members: [(String, JSONText)]
 
         init(_ name: String, _ text: String, isFine: Bool = true, _ members: [(String, JSONText)]) {
-            (self.name, self.text, self.isFine, self.members) = (name, text, isFine, members)
+            // It may have names from outside, such as those of files and of a certificate's issuer.
+            self.text = StandardError.oneLine(text)
+            (self.name, self.isFine, self.members) = (name, isFine, members)
         }
 
         var line: String { name + String(repeating: " ", count: max(1, 14 - name.utf8.count)) + text }

@@ -30,11 +30,9 @@ enum PushPlan {
         do throws(NetworkError) {
             servers = try PushServers(allowed: allowed, authorities: authorities)
         } catch {
-            let name = authorities ?? "the system's list"
-            throw CommandFailure(
-                "\(name) can't be read as certificates (PEM); use a different file with --push-cacert",
-                status: .noInput
-            )
+            let isOther = error.remedy == NetworkError.otherAnchors
+            let remedy = isOther ? "use a different file with --push-cacert" : error.remedy ?? ""
+            throw CommandFailure("\(error.message); \(remedy)", status: .noInput)
         }
         return PushGateway(keys: try keys(path), subject: subject, host: host, transport: servers)
     }

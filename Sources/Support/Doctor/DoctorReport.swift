@@ -129,7 +129,7 @@ package struct DoctorFinding: Sendable {
 
     /// One line for users, and a second one if there is a remedy.
     var lines: [String] {
-        let name = subject ?? check.rawValue.split(separator: "-").joined(separator: " ")
+        let name = subject.map(StandardError.oneLine) ?? check.rawValue.split(separator: "-").joined(separator: " ")
         let mark = state == .failed ? "FAILED" : state == .skipped ? "-" : state.rawValue
         let first = Self.padded(mark, 9) + Self.padded(name, 24) + found
         return [first] + (remedy.map { [Self.padded("", 33) + "→ " + $0] } ?? [])

@@ -77,16 +77,20 @@ package struct RelayChecks: Sendable {
         return [proxy()] + authorities + relays + [clock(results)]
     }
 
-    /// Returns a finding about authorities of the system that cannot be used; `nil` if there are none.
-    static func authorities(unusable names: [String]) -> DoctorFinding? {
-        guard !names.isEmpty else { return nil }
-        let shown = names.prefix(4).map { "\"\($0)\"" }.joined(separator: ", ")
-        let rest = names.count > 4 ? " and \(names.count - 4) more" : ""
+    /// Returns a finding about certificates in the system's list that cannot be used; `nil` if there are none.
+    static func authorities(unusable: UnusableAuthorities?) -> DoctorFinding? {
+        guard let unusable else { return nil }
+        let shown = unusable.entries.prefix(4).map { entry in
+            entry.name.map { "\(SafeText(quoting: $0)) (certificate \(entry.number), line \(entry.line))" }
+                ?? "certificate \(entry.number) (line \(entry.line)), which is damaged"
+        }
+        let rest = unusable.entries.count - shown.count
         return DoctorFinding(
             .authorities,
             .warning,
-            "the certificate can't be parsed, and is not trusted, of \(shown)\(rest)",
-            remedy: "replace it with a valid certificate (X.509 version 3), or remove it"
+            "\(unusable.file) has certificates that can't be parsed and are not trusted: "
+                + shown.joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : ""),
+            remedy: "replace each with a valid certificate (X.509 version 3), or remove it"
         )
     }
 
@@ -146,7 +150,7 @@ package struct RelayChecks: Sendable {
     private static func summary(_ result: Result, _ issuer: String?) -> [String] {
         let probe = result.probe
         var parts = ["responds (HTTP \(probe.status))"]
-        if let issuer { parts.append("certificate by \"\(issuer)\"") }
+        if let issuer { parts.append("certificate by \(SafeText(quoting: issuer))") }
         if result.domain.isAssigned {
             switch result.isIntercepted {
             case true?: parts.append("TLS is intercepted, as --cacert allows")

@@ -120,31 +120,69 @@ package enum PEM {
         return count ?? nil
     }
 
-    /// Calls `body` with each certificate that BoringSSL can parse; skips text that is not valid PEM.
-    ///
-    /// - Returns: The bytes of the certificates that BoringSSL cannot parse.
-    package static func parsableCertificates(
-        in pem: [UInt8],
-        _ body: (borrowing Certificate) -> Void
-    ) -> [[UInt8]] {
+    /// Calls `body` with each certificate that BoringSSL can parse; skips the others, and text that is not valid PEM.
+    package static func parsableCertificates(in pem: [UInt8], _ body: (borrowing Certificate) -> Void) {
         defer { ERR_clear_error() }
-        var refused: [[UInt8]] = []
         _ = withMemoryBIO(pem) { bio in
             while true {
                 ERR_clear_error()
                 switch nextCertificate(in: bio) {
                 case .end: return
                 case .notPEM: continue
-                case .der(let der):
-                    let parsed = der.withUnsafeBufferPointer { bytes in
-                        var start = bytes.baseAddress
-                        return d2i_X509(nil, &start, bytes.count)
-                    }
-                    if let parsed { body(Certificate(owning: parsed)) } else { refused.append(der) }
+                case .der(let der): if let parsed = parse(der) { body(parsed) }
                 }
             }
         }
-        return refused
+    }
+
+    /// A certificate in a list that cannot be used.
+    package struct UnusableCertificate {
+        /// The number of its block in the file, from 1.
+        package let number: Int
+        /// The line at which the block begins, from 1.
+        package let line: Int
+        /// Its bytes, which BoringSSL cannot parse; `nil` if the block is damaged.
+        package let der: [UInt8]?
+    }
+
+    /// Returns the certificates of a list that cannot be used, each found by the line at which its block begins.
+    package static func unusableCertificates(in pem: [UInt8]) -> [UnusableCertificate] {
+        defer { ERR_clear_error() }
+        var (starts, isLast): ([(line: Int, index: Int)], Bool) = ([], false)
+        var (line, index) = (1, 0)
+        while !isLast {
+            if pem[index...].starts(with: byteOrderMark) { index += byteOrderMark.count }
+            if pem[index...].starts(with: "-----BEGIN ".utf8) { starts.append((line, index)) }
+            let end = pem[index...].firstIndex(of: UInt8(ascii: "\n"))
+            (line, index, isLast) = (line + 1, (end ?? pem.endIndex - 1) + 1, end == nil)
+        }
+        var (number, unusable) = (0, [UnusableCertificate]())
+        for (start, next) in zip(starts, starts.dropFirst().map(\.index) + [pem.endIndex]) {
+            let block = pem[start.index..<next]
+            let isCertificate = ["CERTIFICATE-----", "X509 CERTIFICATE-----"].contains { label in
+                block.dropFirst(11).starts(with: label.utf8)
+            }
+            guard isCertificate else { continue }
+            number += 1
+            ERR_clear_error()
+            let read = withMemoryBIO(Array(block)) { nextCertificate(in: $0) }
+            if case .der(let der)? = read {
+                if parse(der) != nil { continue }
+                unusable.append(UnusableCertificate(number: number, line: start.line, der: der))
+            } else {
+                unusable.append(UnusableCertificate(number: number, line: start.line, der: nil))
+            }
+        }
+        return unusable
+    }
+
+    private static func parse(_ der: [UInt8]) -> Certificate? {
+        let parsed = der.withUnsafeBufferPointer { bytes in
+            var start = bytes.baseAddress
+            return d2i_X509(nil, &start, bytes.count)
+        }
+        guard let parsed else { return nil }
+        return Certificate(owning: parsed)
     }
 
     private enum Block {

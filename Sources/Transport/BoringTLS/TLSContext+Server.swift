@@ -14,7 +14,7 @@ extension TLSContext {
         case noKey
         /// The key does not belong to the first certificate.
         case mismatch
-        /// BoringSSL rejects a certificate; its text.
+        /// BoringSSL rejects a certificate; its name for the reason.
         case rejected(String)
     }
 
@@ -28,7 +28,7 @@ extension TLSContext {
                 ? SSL_CTX_use_certificate(pointer, certificate.pointer)
                 : SSL_CTX_add1_chain_cert(pointer, certificate.pointer)
             isFirst = false
-            if result != 1 { rejection = BoringSSLErrors.takeText() }
+            if result != 1 { rejection = BoringSSLErrors.takeReasons().first ?? "no reason" }
             return result == 1
         }
         if let rejection { throw .rejected(rejection) }

@@ -187,13 +187,21 @@ public struct NetworkError: ExplainedFailure, Hashable {
         Self("tls-failed", "TLS with the relay failed: \(why); try again, or contact the relay's operator")
     }
     /// The file of trusted certificates cannot be used.
-    public static func trustAnchorsUnusable(_ path: String) -> Self {
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - reason: A clause such as `it is empty`, if the reason is known.
+    ///   - remedy: The remedy if there is one for this kind of file.
+    public static func trustAnchorsUnusable(_ path: String, reason: String? = nil, remedy: String? = nil) -> Self {
         Self(
             "cacert-unusable",
-            "\(path) can't be read as certificates (PEM); use a different file with --cacert",
+            "\(path) can't be read as certificates (PEM)\(reason.map { ": \($0)" } ?? ""); \(remedy ?? otherAnchors)",
             status: .noInput
         )
     }
+
+    /// The remedy for a file of trusted certificates without another one.
+    package static let otherAnchors = "use a different file with --cacert"
 
     // MARK: HTTP
 

@@ -63,7 +63,7 @@ final class CertificateFiles {
         return try NIOSSLContext(configuration: configuration)
     }
 
-    private static func openssl(_ arguments: [String]) async throws {
+    static func openssl(_ arguments: [String]) async throws {
         let process = try SpawnedProcess(["openssl"] + arguments, environment: ["PATH": "/usr/bin:/bin"])
         try #require(try await process.end() == 0)
     }

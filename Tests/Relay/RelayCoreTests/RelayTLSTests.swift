@@ -112,11 +112,12 @@ struct RelayTLSTests {
         #expect(error(cert, key) == nil)
         #expect(error("/nonexistent", key) == .unreadable(path: "/nonexistent"))
         #expect(error(cert, "/nonexistent") == .unreadable(path: "/nonexistent"))
-        #expect(error(key, key) == .noCertificate(path: key))
-        #expect(error(cert, cert) == .noKey(path: cert))
+        #expect(error(key, key)?.sentence.hasPrefix("\(key) can't be read as certificates (PEM): it is a pr") == true)
+        #expect(error(cert, cert)?.sentence.hasPrefix("\(cert) can't be read as a private key (PEM): it has") == true)
         #expect(error(cert, other + ".key") == .mismatch(certificate: cert, key: other + ".key"))
         let (unusual, unusualKey) = try await files.create("unusual", key: ["-newkey", "ed448"])
-        #expect(error(unusual, unusualKey)?.sentence.hasPrefix("the certificate cannot be used: error:") == true)
+        let refusal = error(unusual, unusualKey)?.sentence ?? ""
+        #expect(refusal.hasPrefix("the first certificate in \(unusual) can't be used for TLS ("), "\(refusal)")
     }
 
     @Test("reports the earliest expiry of a chain")

@@ -144,7 +144,8 @@ struct ConnectionTests {
             }
         if kind == "empty" { try Data().write(to: URL(filePath: path)) }
         endpoint.network.trustedCertificates = path
-        #expect(await Client.refusal(at: endpoint) == .network(.trustAnchorsUnusable(path)))
+        let reason = ["empty": "it is empty", "a key": "it is a private key"][kind]
+        #expect(await Client.refusal(at: endpoint) == .network(.trustAnchorsUnusable(path, reason: reason)))
     }
 
     @Test("A closed port is reported")

@@ -383,8 +383,23 @@ struct TLSClientHandlerTests {
             let cut = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END OTHER-----\n"
             let trusted = TestFile.text(certificates.authority)
             let bundle = try folder.write("A list\n" + damaged + cut + trusted + damaged, to: "bundle.crt")
-            #expect(SystemAnchors.unusable(bundles: [bundle]) == ["unknown", "unknown"])
-            #expect(SystemAnchors.unusable(bundles: ["/nonexistent"]) == [])
+            let unusable = try #require(SystemAnchors.unusable(bundles: [bundle]))
+            #expect(unusable.file == bundle && unusable.entries.map(\.name) == ["unknown", nil, "unknown"])
+            #expect(unusable.entries.map(\.number) == [1, 2, 4])
+            let starts = TestFile.text(bundle).split(separator: "\n").enumerated().filter {
+                $0.element.hasPrefix("-----BEGIN")
+            }
+            #expect(unusable.entries.map(\.line) == [0, 1, 3].map { starts[$0].offset + 1 })
+            #expect(SystemAnchors.unusable(bundles: ["/nonexistent"]) == nil)
+            // A block without an end costs only itself; an empty one, bad digits and a cut one are named, too.
+            let begin = "-----BEGIN CERTIFICATE-----\n"
+            let empty = begin + "-----END CERTIFICATE-----\n"
+            let digits = begin + "!!!!\n-----END CERTIFICATE-----\n"
+            let all = [begin + "AAAA\n", trusted, empty, digits, String(trusted.prefix(200))]
+            let list = try folder.write(all.joined(), to: "list.crt")
+            #expect(SystemAnchors.unusable(bundles: [list])?.entries.map(\.number) == [1, 3, 4, 5])
+            let complete = try folder.write("\u{FEFF}" + trusted + "\u{FEFF}" + trusted, to: "complete.crt")
+            #expect(SystemAnchors.unusable(bundles: [complete]) == nil)
 
             let server = try await OpenSSLServer(.relay, [], in: folder)
             let tls = try ClientTLS(system: SystemAnchors(bundles: [bundle], folders: [folder.path]))

@@ -81,7 +81,9 @@ extension Configuration {
         } catch {
             if case .flag = source(of: setting) { throw CommandFailure(error) }
             try checkReadable(setting)
-            throw failure(setting, "\(path) can't be read as certificates (PEM); use a different file")
+            // A remedy that names a flag does not fit here.
+            let remedy = error.remedy.flatMap { $0.contains("--") ? nil : $0 } ?? "use a different file"
+            throw failure(setting, "\(error.message); \(remedy)")
         }
     }
 

@@ -73,7 +73,7 @@ public struct HTTPSClient: Sendable {
     ///   - redirects: Maximum number of redirections to follow, 0 to 5; 0 returns a redirection as the response.
     ///   - maximumBodyLength: Maximum length of a response's body in bytes; a longer one is an error.
     ///   - deadline: Time limit for everything, from the name lookup to the last byte of the last response.
-    /// - Throws: ``NetworkError/trustAnchorsUnusable(_:)``.
+    /// - Throws: ``NetworkError/trustAnchorsUnusable(_:reason:remedy:)``.
     public init(
         network: NetworkConfiguration = NetworkConfiguration(),
         addresses: AddressPolicy = .globalOnly,

@@ -11,7 +11,7 @@ package struct ClientTLS: Sendable {
     /// Creates the TLS of one server, and of those that it redirects to.
     ///
     /// - Parameter path: A PEM file of certificates to trust; `nil` for the system's.
-    /// - Throws: ``NetworkError/trustAnchorsUnusable(_:)``.
+    /// - Throws: ``NetworkError/trustAnchorsUnusable(_:reason:remedy:)``.
     package init(trustedCertificates path: String?) throws(NetworkError) {
         guard let path else {
             try self.init(system: SystemAnchors())

@@ -8,21 +8,49 @@ internal import HybridBoringTLS
 public enum TrustAnchors {
     /// Checks a file in the same way as when a tunnel is opened, so that an error is reported early.
     ///
-    /// - Throws: ``NetworkError/trustAnchorsUnusable(_:)``.
+    /// - Throws: ``NetworkError/trustAnchorsUnusable(_:reason:remedy:)``.
     public static func check(_ path: String) throws(NetworkError) { _ = try context(path) }
 
-    /// The names of the system's authorities that are not trusted because BoringSSL cannot parse their certificates.
+    /// The certificates of the system's list that are not trusted because they cannot be parsed; `nil` if there are none.
     ///
-    /// The names are safe for a terminal. Only a file of all certificates is examined.
-    package static var unusableInSystem: [String] { SystemAnchors.unusable() }
+    /// Only a file of all certificates is examined.
+    package static var unusableInSystem: UnusableAuthorities? { SystemAnchors.unusable() }
 
     /// Returns the TLS settings that trust the certificates of a file, at least one, and the file's SHA-256.
     static func context(_ path: String) throws(NetworkError) -> (TLSClientContext, digest: [UInt8]) {
-        guard let pem = FileBytes.read(path),
-            let context = try? TLSClientContext(.certificates(pem: pem))
-        else { throw .trustAnchorsUnusable(path) }
+        guard let pem = FileBytes.read(path) else { throw .trustAnchorsUnusable(path) }
+        guard let context = try? TLSClientContext(.certificates(pem: pem)) else {
+            let fault = PEMFault(in: pem, wanted: .certificates)
+            throw .trustAnchorsUnusable(path, reason: fault.reason, remedy: fault.remedy)
+        }
         return (context, Array(SHA256.hash(data: pem)))
     }
+}
+
+/// The certificates of a list that cannot be used.
+package struct UnusableAuthorities: Equatable, Sendable {
+    /// A certificate that cannot be used.
+    package struct Entry: Equatable, Sendable {
+        /// The number of its block in the file, from 1.
+        package let number: Int
+        /// The line at which the block begins, from 1.
+        package let line: Int
+        /// Its issuer's name, or a description if it has none that is readable; `nil` if the block is damaged.
+        package let name: String?
+
+        /// Creates an entry.
+        package init(number: Int, line: Int, name: String?) {
+            (self.number, self.line, self.name) = (number, line, name)
+        }
+    }
+
+    /// The path of the list.
+    package let file: String
+    /// The certificates, at least one.
+    package let entries: [Entry]
+
+    /// Creates a value.
+    package init(file: String, entries: [Entry]) { (self.file, self.entries) = (file, entries) }
 }
 
 /// The places of the certificates that the system trusts.
@@ -64,15 +92,19 @@ struct SystemAnchors: Sendable {
         return folder == nil || settings.trust(bundle: nil, folder: folder)
     }
 
-    /// Returns the names of the authorities in the first existing bundle that cannot be parsed.
-    static func unusable(bundles: [String] = Self.bundles) -> [String] {
+    /// Returns the certificates in the first existing bundle that cannot be used; `nil` if there are none.
+    static func unusable(bundles: [String] = Self.bundles) -> UnusableAuthorities? {
         guard let bundle = bundles.first(where: { kind(of: $0) == S_IFREG }), let pem = FileBytes.read(bundle) else {
-            return []
+            return nil
         }
-        return PEM.parsableCertificates(in: pem) { _ in }.map { der in
-            IssuerName(certificate: der)?.text ?? "an authority without a readable name"
+        let entries = PEM.unusableCertificates(in: pem).map { certificate in
+            let name = certificate.der.map { IssuerName(certificate: $0)?.text ?? unnamed }
+            return UnusableAuthorities.Entry(number: certificate.number, line: certificate.line, name: name)
         }
+        return entries.isEmpty ? nil : UnusableAuthorities(file: bundle, entries: entries)
     }
+
+    private static let unnamed = "an authority without a readable name"
 
     private static func kind(of path: String) -> mode_t? {
         var status = stat()

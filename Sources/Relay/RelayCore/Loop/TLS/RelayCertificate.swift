@@ -21,19 +21,35 @@ public enum RelayCertificate {
 
         /// The file is missing or not readable.
         public static func unreadable(path: String) -> LoadError { LoadError("cannot read \(path)", .noInput) }
-        /// The file contains no PEM certificate.
-        public static func noCertificate(path: String) -> LoadError { LoadError("\(path) has no PEM certificate") }
-        /// The file contains no unencrypted PEM private key.
-        public static func noKey(path: String) -> LoadError {
-            LoadError("\(path) has no unencrypted PEM private key")
+        /// The file has no certificates in PEM, or a damaged one.
+        static func noCertificate(path: String, _ fault: PEMFault) -> LoadError {
+            let remedy = fault.remedy ?? "use the file with the certificate and those of its issuers"
+            return LoadError("\(path) can't be read as certificates (PEM): \(fault.reason); \(remedy)")
+        }
+        /// The file has no private key in PEM that is not encrypted.
+        static func noKey(path: String, _ fault: PEMFault) -> LoadError {
+            let remedy = fault.remedy ?? "use the file with the key of the certificate"
+            return LoadError("\(path) can't be read as a private key (PEM): \(fault.reason); \(remedy)")
         }
         /// The key does not belong to the first certificate.
         public static func mismatch(certificate: String, key: String) -> LoadError {
-            LoadError("the key in \(key) does not belong to \(certificate)")
+            LoadError(
+                "the key in \(key) does not belong to the first certificate in \(certificate); put the relay's own "
+                    + "first, or use its key"
+            )
         }
-        /// The TLS library rejects the certificate and key.
-        public static func rejected(_ reason: String) -> LoadError {
-            LoadError("the certificate cannot be used: \(reason)")
+        /// The TLS library rejects the first certificate, for a reason that it names.
+        static func rejected(path: String, _ reason: String) -> LoadError {
+            guard reason != "KEY_USAGE_BIT_INCORRECT" else {
+                return LoadError(
+                    "the first certificate in \(path) is not a server's, by its key usage; put the relay's own first, "
+                        + "before those of its issuers"
+                )
+            }
+            return LoadError(
+                "the first certificate in \(path) can't be used for TLS (\(reason)); use one with an ECDSA key of the "
+                    + "curve P-256, or with an RSA key"
+            )
         }
     }
 
@@ -65,10 +81,11 @@ public enum RelayCertificate {
             return try TLSServerContext(certificate: certificate, key: key)
         } catch {
             switch error {
-            case .noCertificate: throw .noCertificate(path: names.certificate)
-            case .noKey: throw .noKey(path: names.key)
+            case .noCertificate:
+                throw .noCertificate(path: names.certificate, PEMFault(in: certificate, wanted: .certificates))
+            case .noKey: throw .noKey(path: names.key, PEMFault(in: key, wanted: .key))
             case .mismatch: throw .mismatch(certificate: names.certificate, key: names.key)
-            case .rejected(let reason): throw .rejected(reason)
+            case .rejected(let reason): throw .rejected(path: names.certificate, reason)
             }
         }
     }
