@@ -5,7 +5,7 @@ from pathlib import Path
 from harness.certificates import Certificates
 from harness.environment import TestEnvironment
 from harness.phone import PINENTRY, Person, Phone
-from harness.programs import brief, session_members
+from harness.programs import Program, brief, session_members
 from harness.prompts import Prompts
 from harness.radio import VirtualRadio
 from harness.relay import DOMAIN, HOST, Relay
@@ -69,6 +69,27 @@ class KeyEnvironment(TestEnvironment):
             return f"  {result}  " in "".join(lines)
 
         must(poll(look, LIMIT, pause=0.1), f"expected the last entry of the journal to be {result!r}; found {lines}")
+
+
+class Agent:
+    """`hybrid-key agent` on a socket of its own."""
+
+    def __init__(self, number, options, env, socket):
+        self.socket = socket or env.folder.sockets / f"agent-{number}.sock"
+        self.program = Program(
+            "hybrid-key", [env.programs.key, "agent", "--socket", self.socket, *env.route, *options],
+            log=env.folder.path(f"agent-{number}.log"), environment=env.environment)
+        env.waiting.until("hybrid-key to listen", lambda: "listening on" in self.program.said(), 60)
+
+    def ceremonies(self):
+        """Returns the process IDs of its ceremonies."""
+        return ceremonies(self.program)
+
+    def stop(self):
+        complaints = self.program.stop()
+        if self.program.status not in (0, -9):
+            complaints.append(f"hybrid-key {self.program.ending}; expected status 0 after SIGTERM")
+        return complaints
 
 
 def ceremonies(program):

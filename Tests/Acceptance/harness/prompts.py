@@ -21,6 +21,10 @@ class Prompts:
         """The number of prompts so far."""
         return len(list(self._folder.glob("*.jsonl")))
 
+    def forget(self):
+        """Counts all prompts so far as returned."""
+        self._returned |= {path.stem for path in self._folder.glob("*.jsonl")}
+
     def next(self, state="scan", program=None, seconds=60):
         """Waits for a prompt in a state that has not been returned before; fails if the program ends meanwhile."""
         def look():
@@ -38,11 +42,11 @@ class Prompt:
     """A run of the simulated prompt, whose name is its process ID."""
 
     def __init__(self, path):
-        self.name, self._path = path.stem, path
+        self.name, self.path = path.stem, path
 
     @property
     def events(self):
-        lines = self._path.read_text(encoding="utf-8").split("\n")[:-1]
+        lines = self.path.read_text(encoding="utf-8").split("\n")[:-1]
         return [json.loads(line) for line in lines]
 
     @property
@@ -71,6 +75,6 @@ class Prompt:
 
     def answer(self, word):
         """Answers as the user: `cancel`, or `proceed`."""
-        written = self._path.with_suffix(".writing")
+        written = self.path.with_suffix(".writing")
         written.write_text(f"{word}\n")
-        written.rename(self._path.with_suffix(".answer"))
+        written.rename(self.path.with_suffix(".answer"))

@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times of a sign-in with a linked phone, through a relay that is far away."""
-import contextlib
-import itertools
-import queue
-import socket
-import threading
 import time
 
 from environment import OurClient
+from harness.delayed_address import DelayedAddress
 from harness.waiting import must
 
 # Delay in each direction in seconds.
@@ -16,60 +12,6 @@ DELAY = 0.2
 ROUNDS, LINKS = 3, 3
 # The goals: round trips from the start to the notification and to the response, and local work until the notification.
 NOTIFICATION_TRIPS, TRIPS, NOTIFICATION_WORK = 1, 5, 0.020
-
-
-class DelayedRelay:
-    """Forwards connections to a relay, and holds back all bytes in both directions for the same time.
-
-    The kernel accepts connections without delay, so the round trip of the TCP handshake is missing. The log has an entry
-    for each piece: time at which it was sent, number of the connection, direction, length.
-    """
-
-    def __init__(self, port, delay):
-        self._relay_port, self._delay = port, delay
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self.port = self._socket.getsockname()[1]
-        self.log, self._connections = [], itertools.count(1)
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                peer, _ = self._socket.accept()
-                relay = socket.create_connection(("127.0.0.1", self._relay_port))
-                number = next(self._connections)
-                for source, target, direction in ((peer, relay, "to relay"), (relay, peer, "from relay")):
-                    source.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                    chunks = queue.SimpleQueue()
-                    threading.Thread(target=self._read, args=(source, chunks, number, direction), daemon=True).start()
-                    threading.Thread(target=self._write, args=(target, chunks), daemon=True).start()
-
-    def _read(self, source, chunks, number, direction):
-        data = b"-"
-        while data:
-            try:
-                data = source.recv(65536)
-            except OSError:
-                data = b""
-            now = time.monotonic()
-            self.log.append((now, number, direction, len(data)))
-            chunks.put((now + self._delay, data))
-
-    def _write(self, target, chunks):
-        with contextlib.suppress(OSError):
-            while True:
-                due, data = chunks.get()
-                time.sleep(max(0, due - time.monotonic()))
-                if not data:
-                    target.shutdown(socket.SHUT_WR)
-                    return
-                target.sendall(data)
-
-    def stop(self):
-        with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
-        return []
 
 
 def _times(env, credential, delay):
@@ -89,7 +31,7 @@ def _rounds(env, credential, delay):
     """
     client = OurClient(env)
     client.link(env.phone, credential)
-    relay = env.keep(DelayedRelay(env.relay.port, delay))
+    relay = env.keep(DelayedAddress(("127.0.0.1", env.relay.port), delay))
     env.phone.listening(relay.port)
     rounds = []
     for _ in range(ROUNDS):

@@ -6,13 +6,13 @@ import shlex
 from pathlib import Path
 
 from checks import failed, succeeded
-from environment import COMMENT, fingerprint
+from environment import COMMENT
 from harness.hybrid_key import nothing_left
 from harness.phone import Person
 from harness.programs import brief
+from harness.ssh_agent import ALGORITHM, fingerprint
 from harness.waiting import must
 from kills import STAGES, killed_at
-from protocol import ALGORITHM
 from refusals import attacks, forwarded_message, long_message, other_user
 
 

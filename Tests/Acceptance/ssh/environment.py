@@ -2,25 +2,19 @@
 """Environment of the SSH agent: radio, relay, phone, agent with a simulated prompt, and three SSH servers."""
 import base64
 import getpass
-import hashlib
 import hmac
 import os
 import re
 import shlex
 import socket
 
-from harness.hybrid_key import KeyEnvironment, ceremonies
+from harness.hybrid_key import Agent, KeyEnvironment
 from harness.phone import Person
 from harness.programs import Program, brief
+from harness.ssh_agent import fingerprint
 from openssh import OpenSSH
 
 COMMENT = "work laptop"
-
-
-def fingerprint(public):
-    """Returns the fingerprint of the public key in a file, as OpenSSH prints it."""
-    digest = hashlib.sha256(base64.b64decode(public.read_text().split()[1])).digest()
-    return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
 
 
 class SSHEnvironment(KeyEnvironment):
@@ -95,27 +89,6 @@ class SSHEnvironment(KeyEnvironment):
         """Returns the keys that an agent offers to ssh-add."""
         return brief([self.openssh["ssh-add"], "-L"],
                      environment={**self.environment, "SSH_AUTH_SOCK": str(agent.socket)}).stdout
-
-
-class Agent:
-    """`hybrid-key agent` on a socket of its own."""
-
-    def __init__(self, number, options, env, socket):
-        self.socket = socket or env.folder.sockets / f"agent-{number}.sock"
-        self.program = Program(
-            "hybrid-key", [env.programs.key, "agent", "--socket", self.socket, *env.route, *options],
-            log=env.folder.path(f"agent-{number}.log"), environment=env.environment)
-        env.waiting.until("hybrid-key to listen", lambda: "listening on" in self.program.said(), 60)
-
-    def ceremonies(self):
-        """Returns the process IDs of its ceremonies."""
-        return ceremonies(self.program)
-
-    def stop(self):
-        complaints = self.program.stop()
-        if self.program.status not in (0, -9):
-            complaints.append(f"hybrid-key {self.program.ending}; expected status 0 after SIGTERM")
-        return complaints
 
 
 class Server:

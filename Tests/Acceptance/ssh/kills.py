@@ -9,8 +9,8 @@ from checks import failed, succeeded
 from harness.hybrid_key import nothing_left
 from harness.phone import Person
 from harness.programs import session_members
+from harness.ssh_agent import ALGORITHM
 from harness.waiting import must, poll
-from protocol import ALGORITHM
 
 # Most ends take a tenth of a second. The longest: a ceremony that does not end is killed after eight seconds.
 LIMIT = 30

@@ -5,8 +5,8 @@ import sys
 
 from checks import failed
 from harness.programs import brief
+from harness.ssh_agent import ALGORITHM, EXTENSION_FAILURE, FAILURE, IDENTITIES, AgentClient, blob_of, login, string
 from harness.waiting import must
-from protocol import ALGORITHM, EXTENSION_FAILURE, FAILURE, IDENTITIES, AgentClient, blob_of, login, string
 
 NOBODY = "65534"
 # Connects to a socket and asks for the list of keys; prints what happened.

@@ -2,11 +2,12 @@
 """The client's side of the SSH agent protocol, for requests that ssh never sends."""
 import base64
 import contextlib
+import hashlib
 import os
 import socket
 import struct
 
-FAILURE, IDENTITIES, EXTENSION_FAILURE = 5, 12, 28
+FAILURE, SUCCESS, IDENTITIES, EXTENSION_FAILURE = 5, 6, 12, 28
 ALGORITHM = b"sk-ecdsa-sha2-nistp256@openssh.com"
 
 
@@ -23,6 +24,12 @@ def login(blob, user=b"root", *, trailing=b""):
 def blob_of(line):
     """Returns the key of a line of authorized_keys."""
     return base64.b64decode(line.split()[1])
+
+
+def fingerprint(public):
+    """Returns the fingerprint of the public key in a file, as OpenSSH prints it."""
+    digest = hashlib.sha256(base64.b64decode(public.read_text().split()[1])).digest()
+    return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
 
 
 class AgentClient:
