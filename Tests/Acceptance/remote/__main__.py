@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signs in on a host that only ssh reaches, with the phone next to this computer: by commands, and in a real Chromium.
+
+See ../README.md; scripts/acceptance starts this program with its dependencies.
+"""
+import os
+import sys
+
+from cases import ALL, CASES
+from environment import RemoteEnvironment
+from harness.command import Arguments, names_of
+from harness.suite import run_suite
+
+TOOLS = ("setpriv", "unshare", "nsenter", "ip", "ssh", "/usr/sbin/sshd", "ssh-agent", "ssh-add", "ssh-keygen", "python3",
+         "openssl", "dbus-daemon", "dbus-monitor", "chromium")
+# Set in the network of this program, which has no route to any other computer.
+INSIDE = "HYBRID_REMOTE_SUITE"
+
+
+def arguments():
+    parser = Arguments("acceptance remote", __doc__.splitlines()[0])
+    parser.add_argument("--cases", type=names_of("case", ALL), default=tuple(CASES), metavar="A,B",
+                        help=f"cases, of {', '.join(ALL)}; default all but latency")
+    options = parser.parse_args()
+    parser.require(TOOLS, "run chromium remote")
+    if os.geteuid() != 0:
+        parser.unavailable("run it as root, which may give the hosts networks and servers of their own")
+    return options, parser.programs(options.bin_dir, "key", "relay", "auth", "lab", "remote")
+
+
+def main():
+    options, programs = arguments()
+    if INSIDE not in os.environ:
+        os.environ[INSIDE] = "1"
+        os.execvp("unshare", ["unshare", "--net", "--", sys.executable, *sys.argv])
+    return run_suite("remote", {name: ALL[name] for name in options.cases},
+                     lambda folder, signals: RemoteEnvironment(programs, folder, signals), keep=options.keep)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
