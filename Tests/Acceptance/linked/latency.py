@@ -14,22 +14,24 @@ ROUNDS, LINKS = 3, 3
 NOTIFICATION_TRIPS, TRIPS, NOTIFICATION_WORK = 1, 5, 0.020
 
 
-def _times(env, credential, delay):
+def _times(env, delay):
     """Returns the shortest times in seconds from the start to the notification, from the tap to the response, and to both.
 
     The second value is the account of the shortest sign-in. The tap follows the notification at once. The rest is the load
     of this computer.
     """
-    rounds = [one for _ in range(LINKS) for one in _rounds(env, credential, delay)]
+    rounds = [one for _ in range(LINKS) for one in _rounds(env, delay)]
     return [min(column) for column in zip(*(times for times, _ in rounds))], min(rounds, key=lambda one: one[0][2])[1]
 
 
-def _rounds(env, credential, delay):
+def _rounds(env, delay):
     """Returns the three times and the account of each sign-in of a new link.
 
     The first sign-in does not count: it has no TLS session of an earlier one.
     """
     client = OurClient(env)
+    # Only a client that saw the passkey being created offers a link.
+    credential = env.register(client, env.phone)
     client.link(env.phone, credential)
     relay = env.keep(DelayedAddress(("127.0.0.1", env.relay.port), delay))
     env.phone.listening(relay.port)
@@ -63,9 +65,8 @@ def _account(log, started, notified, delay):
 
 def latency(env):
     """How long a sign-in takes beside the user, and how many round trips to the relay, with 200 ms each way."""
-    credential = env.register(OurClient(env), env.phone)
-    near, local = _times(env, credential, 0)
-    far, account = _times(env, credential, DELAY)
+    near, local = _times(env, 0)
+    far, account = _times(env, DELAY)
     trips = [(after - before) / (2 * DELAY) for before, after in zip(near, far)]
     parts = ("from the start to the notification", "from the tap to the response", "in all")
     note = "; ".join(f"{part} {1000 * time:.0f} ms + {count:.1f} round trips"
