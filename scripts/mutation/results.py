@@ -85,12 +85,14 @@ class Results:
     """Results of earlier runs, one file each."""
 
     def __init__(self):
-        self._hashes = tree_hashes()
+        self._hashes, self._inputs = tree_hashes(), {}
         os.makedirs(RESULTS, exist_ok=True)
 
     def _path(self, flaw):
-        inputs = inputs_hash(flaw["tests"], self._hashes)
-        key = hashlib.sha256((inputs + json.dumps(flaw, sort_keys=True)).encode()).hexdigest()
+        target = flaw["tests"]
+        if target not in self._inputs:
+            self._inputs[target] = inputs_hash(target, self._hashes)
+        key = hashlib.sha256((self._inputs[target] + json.dumps(flaw, sort_keys=True)).encode()).hexdigest()
         return os.path.join(RESULTS, key[:32] + ".json")
 
     def kept(self, flaw):
