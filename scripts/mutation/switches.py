@@ -38,7 +38,7 @@ VARIABLE = re.compile(rf"\s*{MODIFIERS}(?:var|let)\s+\w+\s*(?::[^=]*)?(=\s*)?$")
 CONTINUED = re.compile(r"\s*(?:[])}.?:]|[&|]{2}|[-+*/<>=!%^&|]+\s|where\b|throws\b|async\b|->|else\b|catch\b|in\b)")
 STATEMENT = re.compile(r"\s*(?:return|throw|let|var|guard|for|while|repeat|do|defer|func|struct|enum|fatalError"
                        r"|preconditionFailure)\b")
-INITIALIZED = re.compile(rf"( *){MODIFIERS}(?:var|let)\s+\w+\s*(?::[^={{]*)?=\s+")
+INITIALIZED = re.compile(rf"( *){MODIFIERS}(?:var|let)\s+(?:\w+|\([\w, ]+\))\s*(?::[^={{]*)?=\s+")
 CHOICE = re.compile(r"\s*(?:if|switch)\b")
 
 
