@@ -172,6 +172,22 @@ struct CameraInputTests {
         await #expect(throws: CameraCodeScanner.Failure.cancelled) { try await task.value }
     }
 
+    @Test("Ends a process that does not answer when it is canceled")
+    func canceledSearch() async throws {
+        let frame = try Self.frame([Self.text])
+        try await TestFolder.with { folder in
+            let (program, file) = (folder.path + "/decoder", folder.path + "/process")
+            let script = "#!/bin/sh\necho $$ >\(file).new; mv \(file).new \(file); exec sleep 600\n"
+            try await TestFile.writeProgram(script, to: program)
+            let task = Task { try await watch([frame], program: program) }
+            try await Waiting.until("the process") { !TestFile.text(file).isEmpty }
+            task.cancel()
+            await #expect(throws: CameraCodeScanner.Failure.cancelled) { try await task.value }
+            let process = try #require(Int32(TestFile.text(file).dropLast()))
+            try await Waiting.until("the end of the process") { kill(process, 0) != 0 }
+        }
+    }
+
     @Test("Searches frames in a process that can't open files or connections")
     func confined() async throws {
         try await ScanFixture.with { try await $0.checkConfinement(of: "--search-frames") }

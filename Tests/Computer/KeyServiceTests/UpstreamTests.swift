@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import HybridSSHAgent
 import HybridThreads
 import SSHTestSupport
@@ -117,6 +118,55 @@ struct UpstreamTests {
             #expect(await second.ask(try server.bind(TestServer.session(1), signing: TestServer.session(2))) == [28])
             #expect(await second.ask(message) == [5])
             #expect(other.asked.withLock { $0 } == [])
+        }
+    }
+
+    @Test("Another agent that knows no bindings is not used after a failed one")
+    func oldAgent() async throws {
+        try await TestFolder.with { folder in
+            let path = folder.path + "/old.sock"
+            let listener = try Self.listener(at: path)
+            defer { close(listener) }
+            let serving = Task { await DedicatedThread.run { Self.serveOldAgent(listener) } }
+            try await TestAgent.with(upstream: path) { agent in
+                let request = [13] + Wire.string([8]) + Wire.string("data")
+                let client = try Connection(agent.path)
+                #expect(await client.ask(request) == [14])
+                let failing = try TestServer().bind(TestServer.session(1), signing: TestServer.session(2))
+                #expect(await client.ask(failing) == [28])
+                #expect(await client.ask(request) == [5])
+                client.leave()
+            }
+            await serving.value
+        }
+    }
+
+    private static func listener(at path: String) throws -> CInt {
+        let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+        let code = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        try #require(code == 0 && listen(descriptor, 1) == 0)
+        return descriptor
+    }
+
+    /// Serves one connection as an agent that knows no extensions, and signs whatever it receives.
+    private static func serveOldAgent(_ listener: CInt) {
+        let descriptor = accept(listener, nil, nil)
+        defer { close(descriptor) }
+        var frames = UpstreamFrames()
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        while case let count = recv(descriptor, &bytes, bytes.count, 0), count > 0 {
+            frames.append(bytes.prefix(count))
+            while let frame = frames.next() {
+                let reply = Wire.string([frame[4] == 27 ? 28 : 14])
+                _ = send(descriptor, reply, reply.count, CInt(MSG_NOSIGNAL))
+            }
         }
     }
 

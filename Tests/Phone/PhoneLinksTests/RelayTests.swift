@@ -146,6 +146,7 @@ struct RelayTests {
             #expect(await Self.contact(phone, at: endpoint) == .phoneDeclined)
             early.cancel()
             _ = await early.value
+            #expect(!lines.withLock { $0.contains { $0.hasPrefix("disconnected") } })
             let clients = (1..<WakeUpBudget.maximumIgnored).map { _ in
                 Task { await Self.contact(phone, nil, at: endpoint) }
             }

@@ -163,17 +163,22 @@ struct ContactTests {
         #expect(try await Self.refusal("404 Not Found", right) == .contactUnreachable)
     }
 
-    @Test("The payload is sent again to the target of a redirection")
-    func redirected() async throws {
+    @Test(
+        "The payload is sent again to the target of a redirection, also on another host",
+        arguments: ["", "https://other.example"]
+    )
+    func redirected(origin: String) async throws {
         let ports = Mutex<[Int]>([])
         let (_, (head, _)) = try await ScriptedRelay.run { peer in
             _ = try await peer.readHead()
             try await peer.send(
-                Array("HTTP/1.1 307 Elsewhere\r\nLocation: /cable/contact/AQ\r\nContent-Length: 0\r\n\r\n".utf8)
+                Array(
+                    "HTTP/1.1 307 Elsewhere\r\nLocation: \(origin)/cable/contact/AQ\r\nContent-Length: 0\r\n\r\n".utf8
+                )
             )
             await peer.readToEnd()
         } client: { first in
-            try await ScriptedRelay.run { peer in
+            try await ScriptedRelay.run(origin.isEmpty ? .relay : .otherHost) { peer in
                 let head = try await peer.open()
                 _ = try await peer.finish()
                 return head
@@ -181,10 +186,10 @@ struct ContactTests {
                 var endpoint = first
                 let targets = [first, second].map { $0.target(of: $0.domain.host).port }
                 ports.withLock { $0 = targets }
-                endpoint.network.lookup = NameLookup { host, _ in
+                endpoint.network.lookup = NameLookup { _, _ in
                     [
                         try SocketAddress(
-                            ipAddress: host,
+                            ipAddress: "127.0.0.1",
                             port: ports.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
                         )
                     ]
