@@ -41,7 +41,7 @@ extension TLSContext {
         verifyChains()
         let store = SSL_CTX_get_cert_store(pointer)
         var areAdded = false
-        _ = PEM.parsableCertificates(in: pem) { certificate in
+        PEM.parsableCertificates(in: pem) { certificate in
             if X509_STORE_add_cert(store, certificate.pointer) == 1 { areAdded = true }
         }
         return areAdded

@@ -84,8 +84,9 @@ struct WakerTests {
     func descriptors() throws {
         let waker = try #require(Waker())
         var name = [CChar](repeating: 0, count: 64)
-        readlink("/proc/self/fd/\(waker.descriptor)", &name, name.count - 1)
-        #expect(String(cString: name) == "anon_inode:[eventfd]")
+        let count = readlink("/proc/self/fd/\(waker.descriptor)", &name, name.count)
+        let target = String(decoding: name.prefix(max(0, count)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+        #expect(target == "anon_inode:[eventfd]")
         #expect(fcntl(waker.descriptor, F_GETFD) == FD_CLOEXEC)
     }
 
