@@ -104,7 +104,7 @@ let systemLibraries: [Target] = [
 let libraries: [Target] = [
     library("HybridPrimitives", in: "Support", []),
     library("HybridThreads", in: "Support", ["CHybridLinux"]),
-    library("HybridProgram", in: "Support", ["HybridPrimitives", "HybridThreads", "CHybridLinux"]),
+    library("HybridProgram", in: "Support", ["HybridPrimitives", "HybridThreads"]),
     library("HybridDeflate", in: "Support", ["CHybridZlib"]),
     library("HybridCBOR", in: "Protocol", []),
     library("HybridCTAP", in: "Protocol", ["HybridPrimitives", "HybridCBOR", crypto]),
@@ -117,14 +117,14 @@ let libraries: [Target] = [
         ["HybridThreads", "HybridWebAuthn", crypto, cryptoExtras, x509, asn1]
     ),
     library("HybridCaBLE", ["HybridPrimitives", "HybridCBOR", crypto, cryptoExtras]),
-    library("HybridDBus", in: "Support", ["HybridThreads", "CHybridSystemd", "CHybridLinux"]),
+    library("HybridDBus", in: "Support", ["HybridThreads", "CHybridSystemd"]),
     library("HybridBLEAdvert", ["HybridCaBLE", "HybridDBus", "CHybridBluetooth"]),
     library("HybridBoringTLS", in: "Transport", [nioSSL]),
     library(
         "HybridNetwork",
         in: "Transport",
         [
-            "HybridThreads", "HybridProgram", "HybridBoringTLS", crypto, nio("NIOCore"),
+            "HybridProgram", "HybridBoringTLS", crypto, nio("NIOCore"),
             nio("NIOPosix"), nio("NIOHTTP1"),
         ]
     ),
@@ -137,7 +137,7 @@ let libraries: [Target] = [
     library(
         "HybridCommandSupport",
         in: "Support",
-        ["HybridThreads", "HybridProgram", argumentParser, logging, coreMetrics]
+        ["HybridProgram", argumentParser, logging, coreMetrics]
     ),
     library("HybridDoctor", in: "Support", ["HybridCommandSupport", "HybridSession", argumentParser]),
     library("HybridAuthenticator", in: "Phone", ["HybridCTAP", "HybridSSHAgent", crypto]),
@@ -146,7 +146,7 @@ let libraries: [Target] = [
     library(
         "HybridVault",
         in: "Phone",
-        ["HybridThreads", "HybridCredentialExchange", "HybridTPM", "CHybridLinux", crypto, cryptoExtras]
+        ["HybridThreads", "HybridCredentialExchange", "HybridTPM", crypto, cryptoExtras]
     ),
     library("HybridVaultAgent", in: "Phone", ["HybridDBus", "HybridAuthenticator", "HybridCommandSupport"]),
     library("HybridPhoneLinks", in: "Phone", ["HybridCommandSupport", "HybridSession", crypto]),
@@ -154,7 +154,7 @@ let libraries: [Target] = [
         "HybridQRScanning",
         in: "Phone",
         [
-            "HybridPrimitives", "HybridThreads", "CHybridLinux", "CHybridZBar", "CHybridPNG", "CHybridTurboJPEG",
+            "HybridPrimitives", "HybridThreads", "CHybridZBar", "CHybridPNG", "CHybridTurboJPEG",
         ]
     ),
     library("HybridPinentry", in: "Phone", ["HybridPrimitives", "HybridThreads"]),
@@ -183,7 +183,7 @@ let libraries: [Target] = [
         "HybridRelayCore",
         in: "Relay",
         [
-            "HybridThreads", "HybridCaBLE", "HybridBoringTLS", "CHybridLinux", crypto, nio("NIOCore"), nio("NIOPosix"),
+            "HybridThreads", "HybridCaBLE", "HybridBoringTLS", crypto, nio("NIOCore"), nio("NIOPosix"),
             nio("NIOHTTP1"), logging, metrics,
         ]
     ),
@@ -207,7 +207,7 @@ let programs: [Target] = [
     program("HybridKey", ["HybridDoctor", "HybridClientCeremony", "HybridKeyService", argumentParser]),
     program("HybridRemote", ["HybridSSHAgent", "HybridCommandSupport", argumentParser]),
     // Without packages.
-    program("HybridUHID", ["HybridThreads", "HybridProgram", "CHybridSystemd"]),
+    program("HybridUHID", ["HybridProgram", "CHybridSystemd"]),
     program(
         "HybridAuth",
         [

@@ -19,7 +19,7 @@ private final class LogPipe {
 
     deinit { close(reader) }
 
-    /// What has been read.
+    /// The text that has been read.
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
     /// The whole lines that have been read.
