@@ -79,7 +79,7 @@ package struct PEMFault: Hashable, Sendable {
         case "TRUSTED CERTIFICATE" where wanted == .certificates:
             return PEMFault("it has OpenSSL's form of a trusted certificate", convert("x509 -in FILE"))
         case "PKCS7", "CMS": return PEMFault("it is PKCS #7", convert("pkcs7 -print_certs -in FILE"))
-        case "PUBLIC KEY", "RSA PUBLIC KEY": return PEMFault("it is half a key, the public one")
+        case "PUBLIC KEY", "RSA PUBLIC KEY": return PEMFault("it is the other half of a private key")
         default: return PEMFault("it has blocks of another type")
         }
     }

@@ -75,7 +75,7 @@ struct CertificateFaultTests {
             "CR": "its lines end with CR alone; save it with line ends of Unix",
             "indented": "its lines begin with spaces; remove them",
             "leaf.key": "it is a private key; \(other)", "key.der": "it is a private key; \(other)",
-            "public": "it is half a key, the public one; \(other)", "leaf.csr": request, "csr.der": request,
+            "public": "it is the other half of a private key; \(other)", "leaf.csr": request, "csr.der": request,
             "der": "it is DER; convert it: openssl x509 -inform der -in FILE -out NEW",
             "p12": "it is PKCS #12; convert it: openssl pkcs12 -nokeys -in FILE -out NEW",
             "p7": "it is PKCS #7; convert it: openssl pkcs7 -print_certs -in FILE -out NEW",
