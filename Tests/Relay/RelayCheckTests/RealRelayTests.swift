@@ -92,7 +92,7 @@ struct RealRelayTests {
         }
         var options = CheckOptions.testing
         options.trustedCertificates = "/dev/null"
-        await #expect(throws: NetworkError.trustAnchorsUnusable("/dev/null")) {
+        await #expect(throws: NetworkError.trustAnchorsUnusable("/dev/null", reason: "it is empty")) {
             try await check("wss://127.0.0.1:\(port.port)", options)
         }
     }
