@@ -131,7 +131,9 @@ struct ScanTests {
                     _ = try await testRadio.control.inject(sent.bytes)
                     _ = try await adverts.received(until: sent)
                     // One pause, as before, not three.
-                    #expect(ContinuousClock.now - halt < 2 * pause + .seconds(4))
+                    let second = ContinuousClock.now - halt
+                    let limit: Duration = pause + pause + .seconds(4)
+                    #expect(second < limit)
                 }
             }
         }
