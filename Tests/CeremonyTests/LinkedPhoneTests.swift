@@ -19,8 +19,14 @@ struct LinkedPhoneTests {
         """
     }
 
+    /// A shell command that reads the output of a program to its end before it answers the program's question.
+    private static let reader = #"mkfifo "$0"; exec 3<>"$0"; "$@" <"$0" | { cat >"$0.response"; echo yes >"$0"; }"#
+
     /// Links the phone in a sign-in with a new passkey; returns its name on the computer.
-    private func linkedPhone() async throws -> String {
+    ///
+    /// - Parameter fifo: The path at which the answer arrives only after the response has been read to its end; `nil` if it
+    ///   is there from the start.
+    private func linkedPhone(answering fifo: String? = nil) async throws -> String {
         let environment = try CeremonyEnvironment.shared()
         let made = try await environment.runCeremony(Self.creation(user: "AQ"))
         made.expectSuccess()
@@ -31,12 +37,18 @@ struct LinkedPhoneTests {
             "allowCredentials": [{"type": "public-key", "id": "\(id)"}]}}
             """
         try TestFile.write(options, to: request)
-        let client = try environment.start(
-            "hybrid-client",
+        let command =
             ["show-qr", "--request", request, "--origin", CeremonyEnvironment.origin, "--link", "--json"]
-                + environment.network,
-            input: "yes\n"
-        )
+            + environment.network
+        let client =
+            if let fifo {
+                try environment.start(
+                    "/bin/sh",
+                    ["-c", Self.reader, fifo, BuildFolder.program("hybrid-client")] + command
+                )
+            } else {
+                try environment.start("hybrid-client", command, input: "yes\n")
+            }
         let code = try await environment.code(of: client)
         let phone = try environment.startAuthenticator(code, extra: ["--link-as", "work laptop"])
         let result = CeremonyResult(client: try await client.ending(), authenticator: try await phone.ending())
@@ -69,6 +81,14 @@ struct LinkedPhoneTests {
             variables: ["HYBRID_PROMPT": base + ".prompt"]
         )
         return (program, base + ".events")
+    }
+
+    @Test("The website gets the whole response before the user answers the question about a link")
+    func responseFirst() async throws {
+        let environment = try CeremonyEnvironment.shared()
+        let fifo = "\(environment.folder)/\(UUID().uuidString.prefix(8))"
+        _ = try await linkedPhone(answering: fifo)
+        #expect(TestFile.text(fifo + ".response").contains("rawId"))
     }
 
     @Test("The terminal names the phone that has created the key, even if it is not the one that was named")
