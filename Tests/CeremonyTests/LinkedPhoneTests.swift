@@ -52,7 +52,9 @@ struct LinkedPhoneTests {
         let code = try await environment.code(of: client)
         let phone = try environment.startAuthenticator(code, extra: ["--link-as", "work laptop"])
         let result = CeremonyResult(client: try await client.ending(), authenticator: try await phone.ending())
-        let linked = try result.client.events().first { $0["state"] == "linked" }
+        let events = try result.client.events()
+        #expect(events.count { $0["notice"] == "link-offer" } == 1, "the user is asked once")
+        let linked = events.first { $0["state"] == "linked" }
         return try #require(linked, "\(result)").text("phone")
     }
 
