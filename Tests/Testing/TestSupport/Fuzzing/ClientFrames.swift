@@ -15,7 +15,7 @@ package enum ClientFrames {
 
     /// Returns a frame with a payload of this length, without the cost of masking.
     package static func filled(_ opcode: UInt8, length: Int, from offset: Int, isFinal: Bool, key: [UInt8]) -> [UInt8] {
-        header(opcode, isFinal: isFinal, length: length) + key + filling[offset..<(offset + length)]
+        header(opcode, isFinal: isFinal, length: length) + key + Array(filling[offset..<(offset + length)])
     }
 
     /// Maximum length of the payload of ``filled(_:length:from:isFinal:key:)`` in bytes, including its offset.
