@@ -18,6 +18,13 @@ struct ResponseFormatTests {
         return try ceremony.responseJSON(from: response)
     }
 
+    /// A signature of P-521 with numbers of 66 bytes.
+    private static var longest: [UInt8] {
+        let number = [UInt8](repeating: 1, count: 66)
+        let head: [UInt8] = [0x30, 0x81, 0x88, 2, 66]
+        return [head, number, [2, 66], number].flatMap(\.self)
+    }
+
     @Test(
         "possible lengths and forms of signatures are accepted",
         arguments: [
@@ -25,8 +32,8 @@ struct ResponseFormatTests {
             [UInt8](repeating: 0x11, count: 114), [UInt8](repeating: 0x11, count: 256),
             [UInt8](repeating: 0x30, count: 384), [UInt8](repeating: 0x11, count: 2420),
             [0x30, 6, 2, 1, 1, 2, 1, 0x7F], [0x30, 8, 2, 2, 0, 0x80, 2, 2, 0, 0xFF],
-            [0x30, 0x81, 0x88, 2, 66] + [UInt8](repeating: 1, count: 66) + [2, 66] + [UInt8](repeating: 1, count: 66),
-        ]
+            Self.longest,
+        ] as [[UInt8]]
     )
     func signatures(_ signature: [UInt8]) throws {
         #expect(throws: Never.self) { try signedIn { $0.signature = signature } }

@@ -31,8 +31,9 @@ package struct TestServer {
     /// Returns a binding message.
     package func bind(_ session: [UInt8], isForwarded: Bool = false, signing other: [UInt8]? = nil) throws -> [UInt8] {
         let signature = Wire.string("ssh-ed25519") + Wire.string(Array(try key.signature(for: other ?? session)))
-        return [27] + Wire.string("session-bind@openssh.com") + Wire.string(blob) + Wire.string(session)
-            + Wire.string(signature) + [isForwarded ? 1 : 0]
+        let parts = [Array("session-bind@openssh.com".utf8), blob, session, signature]
+        let contents: [UInt8] = parts.flatMap { Wire.string($0) }
+        return [27] + contents + [isForwarded ? 1 : 0]
     }
 
     /// Returns the identifier of a session, 32 bytes.
