@@ -24,11 +24,12 @@ struct PageResponderTests {
         var requests = TestRequests()
         let right = requests.token.hexadecimal
         let last = right.hasSuffix("0") ? "1" : "0"
-        for wrong in [
-            "", "0", PageToken().hexadecimal, requests.cookie.hexadecimal, right.uppercased() + "x", right + "0",
-            String(right.dropLast()), right.dropLast() + last, right + "?", right + "/", "/" + right, "%30" + right,
+        let wrongTokens: [String] = [
+            "", "0", PageToken().hexadecimal, requests.cookie.hexadecimal, "\(right.uppercased())x", "\(right)0",
+            "\(right.dropLast())", "\(right.dropLast())\(last)", "\(right)?", "\(right)/", "/\(right)", "%30\(right)",
             String(repeating: "é", count: 16), String(repeating: "0", count: 100_000),
-        ] {
+        ]
+        for wrong in wrongTokens {
             #expect(requests.status("/open/" + wrong) == 404, "\(wrong.prefix(80))")
         }
         #expect(!requests.responder.isTokenUsed)
