@@ -7,7 +7,10 @@ import Testing
 @Suite("ASCII in request heads")
 struct ASCIITests {
     /// The list of RFC 9110 §5.6.2.
-    static let token = Set([Array("!#$%&'*+-.^_`|~".utf8), Array(0x30...0x39), Array(0x41...0x5A), Array(0x61...0x7A)].joined())
+    static let token: Set<UInt8> = {
+        let marks = Array("!#$%&'*+-.^_`|~".utf8)
+        return Set([marks, Array(0x30...0x39), Array(0x41...0x5A), Array(0x61...0x7A)].joined())
+    }()
 
     @Test("a token has the characters that RFC 9110 lists, and no others")
     func tokens() {
