@@ -62,11 +62,12 @@ struct AddressPolicyTests {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<2000 {
             let four = (0..<4).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
-            let zeros = [UInt8](repeating: 0, count: 12)
-            for bytes in [
-                zeros + four, zeros.dropLast(2) + [0xFF, 0xFF] + four, [0, 0x64, 0xFF, 0x9B] + zeros.prefix(8) + four,
-                [0x20, 0x02] + four + zeros.prefix(10),
-            ] {
+            func zeros(_ count: Int) -> [UInt8] { [UInt8](repeating: 0, count: count) }
+            let forms: [[[UInt8]]] = [
+                [zeros(12), four], [zeros(10), [0xFF, 0xFF], four], [[0, 0x64, 0xFF, 0x9B], zeros(8), four],
+                [[0x20, 0x02], four, zeros(10)],
+            ]
+            for bytes in forms.map({ $0.flatMap(\.self) }) {
                 #expect(!AddressPolicy.globalOnly.permits(try #require(IPAddress(bytes: bytes))))
             }
         }
