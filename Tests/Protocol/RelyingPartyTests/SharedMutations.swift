@@ -90,11 +90,16 @@ enum ClientDataMutations {
         ("truncated", { $0.change = { $0.dropLast() } }),
         ("empty", { $0.change = { _ in [] } }),
         ("array", { $0.change = { Array("[".utf8) + $0 + Array("]".utf8) } }),
-        ("comma before the end", { $0.change = { $0.dropLast() + Array(",}".utf8) } }),
+        ("comma before the end", { $0.change = { Array($0.dropLast()) + Array(",}".utf8) } }),
         ("comment", { $0.change = { Array("/* */".utf8) + $0 } }),
         ("UTF-16", { $0.change = { $0.flatMap { [$0, 0] } } }),
-        ("invalid UTF-8", { $0.change = { $0.dropLast() + Array(",\"a\":\"".utf8) + [0xFF] + Array("\"}".utf8) } }),
+        ("invalid UTF-8", { $0.change = { withInvalidMember(Array($0.dropLast())) } }),
     ]
+}
+
+/// Returns the beginning of an object with a last member whose text is not UTF-8.
+private func withInvalidMember(_ object: [UInt8]) -> [UInt8] {
+    [object, Array(#","a":""#.utf8), [0xFF], Array(#""}"#.utf8)].flatMap(\.self)
 }
 
 /// Changes to the members of a response's JSON, which both ceremonies share.
