@@ -20,13 +20,20 @@ struct LinkedPhoneTests {
     }
 
     /// A shell command that reads the output of a program to its end before it answers the program's question.
-    private static let reader = #"mkfifo "$0"; exec 3<>"$0"; "$@" <"$0" | { cat >"$0.response"; echo yes >"$0"; }"#
+    private static let reader = #"mkfifo "$0"; exec 3<>"$0"; "$@" <"$0" | { cat >"$0.response"; echo no >"$0"; }"#
 
     /// Links the phone in a sign-in with a new passkey; returns its name on the computer.
+    private func linkedPhone() async throws -> String {
+        let result = try await offeredLink()
+        let linked = try result.client.events().first { $0["state"] == "linked" }
+        return try #require(linked, "\(result)").text("phone")
+    }
+
+    /// Signs in with a new passkey on a phone that offers a link, which the user accepts.
     ///
-    /// - Parameter fifo: The path at which the answer arrives only after the response has been read to its end; `nil` if it
-    ///   is there from the start.
-    private func linkedPhone(answering fifo: String? = nil) async throws -> String {
+    /// - Parameter fifo: The path at which the user's refusal arrives after the response has been read to its end; `nil` to
+    ///   accept.
+    private func offeredLink(refusing fifo: String? = nil) async throws -> CeremonyResult {
         let environment = try CeremonyEnvironment.shared()
         let made = try await environment.runCeremony(Self.creation(user: "AQ"))
         made.expectSuccess()
@@ -51,11 +58,7 @@ struct LinkedPhoneTests {
             }
         let code = try await environment.code(of: client)
         let phone = try environment.startAuthenticator(code, extra: ["--link-as", "work laptop"])
-        let result = CeremonyResult(client: try await client.ending(), authenticator: try await phone.ending())
-        let events = try result.client.events()
-        #expect(events.count { $0["notice"] == "link-offer" } == 1, "the user is asked once")
-        let linked = events.first { $0["state"] == "linked" }
-        return try #require(linked, "\(result)").text("phone")
+        return CeremonyResult(client: try await client.ending(), authenticator: try await phone.ending())
     }
 
     /// Starts `hybrid-auth listen`, and waits until the computer can wake it.
@@ -89,8 +92,11 @@ struct LinkedPhoneTests {
     func responseFirst() async throws {
         let environment = try CeremonyEnvironment.shared()
         let fifo = "\(environment.folder)/\(UUID().uuidString.prefix(8))"
-        _ = try await linkedPhone(answering: fifo)
+        let result = try await offeredLink(refusing: fifo)
         #expect(TestFile.text(fifo + ".response").contains("rawId"))
+        let events = try result.client.events()
+        #expect(events.count { $0["notice"] == "link-offer" } == 1, "\(result)")
+        #expect(events.contains { $0["notice"] == "not-linked" }, "\(result)")
     }
 
     @Test("The terminal names the phone that has created the key, even if it is not the one that was named")
