@@ -75,8 +75,12 @@ struct ResponseFormatTests {
             let json = try ceremony.responseJSON(body: body, phone: Fixture.phone())
             return try Fixture.read(json).value("response").base64("attestationObject")
         }
-        let text = [0x63] + Array("fmt".utf8) + [0x66] + Array("packed".utf8) + [0x67] + Array("attStmt".utf8)
-        let expected = [0xA3] + text + statement + [0x68] + Array("authData".utf8) + CBOREncoder.encode(.bytes(data))
+        func name(_ head: UInt8, _ text: String) -> [UInt8] { [head] + Array(text.utf8) }
+        let parts: [[UInt8]] = [
+            [0xA3], name(0x63, "fmt"), name(0x66, "packed"), name(0x67, "attStmt"), Array(statement),
+            name(0x68, "authData"), CBOREncoder.encode(.bytes(data)),
+        ]
+        let expected = parts.flatMap(\.self)
         for conveyance in ["indirect", "direct", "enterprise"] { #expect(try object(conveyance) == expected) }
         let none = try AttestationObject(parsing: object("none"))
         #expect(none.format == "none" && none.statement.isEmpty && none.authenticatorData.encoded == data)
