@@ -42,7 +42,8 @@ private func sealed(_ input: [UInt8], _ key: EIDKey) throws -> Bool {
     var block = plaintext
     try AES.permute(&block, key: key.encryption)
     let tag = HMAC<SHA256>.authenticationCode(for: block, using: key.authentication).prefix(4)
-    let data = block + Array(tag) + input.dropFirst(16).prefix(234)
+    let suffix = Array(input.dropFirst(16).prefix(234))
+    let data: [UInt8] = block + Array(tag) + suffix
     let advert = try present(Advert(serviceData: data), "a suffix does not matter")
     let eid = EID.open(advert, with: key, for: .linked)
     try invariant((eid != nil) == (plaintext[0] == 0), "the reserved byte is zero")

@@ -67,8 +67,10 @@ struct ResponseFormatTests {
         // Members out of canonical order, and a length in a longer form.
         let signature: [UInt8] = [0x63] + Array("sig".utf8) + [0x58, 2, 9, 9]
         let statement: [UInt8] = [0xA2] + signature + [0x63] + Array("alg".utf8) + [0x26]
-        let body =
-            [0xA3, 3] + statement + [1, 0x66] + Array("packed".utf8) + [2] + CBOREncoder.encode(.bytes(data))
+        let members: [[UInt8]] = [
+            [0xA3, 3], statement, [1, 0x66], Array("packed".utf8), [2], CBOREncoder.encode(.bytes(data)),
+        ]
+        let body = members.flatMap(\.self)
         func object(_ conveyance: String) throws -> [UInt8] {
             let options = try Fixture.creationOptions(["attestation": "\"\(conveyance)\""])
             let ceremony = try Ceremony(.creation(options), origin: Fixture.origin())
@@ -77,7 +79,7 @@ struct ResponseFormatTests {
         }
         func name(_ head: UInt8, _ text: String) -> [UInt8] { [head] + Array(text.utf8) }
         let parts: [[UInt8]] = [
-            [0xA3], name(0x63, "fmt"), name(0x66, "packed"), name(0x67, "attStmt"), Array(statement),
+            [0xA3], name(0x63, "fmt"), name(0x66, "packed"), name(0x67, "attStmt"), statement,
             name(0x68, "authData"), CBOREncoder.encode(.bytes(data)),
         ]
         let expected = parts.flatMap(\.self)
