@@ -28,8 +28,8 @@ enum LocalClient {
     ///   - canceller: A descriptor whose end cancels the request.
     static func perform(_ message: RemoteMessage, unlessEnded canceller: CInt) -> RemoteAnswer? {
         guard let input = SocketPair.make(), let output = SocketPair.make() else { return .failure(.init(.failed)) }
-        var arguments = [program, "show-qr", "--request", "-", "--origin", message.origin, "--open"]
-        if let top = message.topOrigin { arguments += ["--top-origin", top] }
+        var arguments = [program, "show-qr", "--request", "-", "--origin=\(message.origin)", "--open"]
+        if let top = message.topOrigin { arguments.append("--top-origin=\(top)") }
         let child = try? ChildProcess.spawn(
             arguments,
             input: .descriptor(input.1),
@@ -56,7 +56,7 @@ enum LocalClient {
         return .response(json)
     }
 
-    /// Reads until the end; returns `nil` if the caller has left.
+    /// Reads until the end; returns `nil` if the caller has left, or the response is too long.
     private static func read(_ output: CInt, unlessEnded canceller: CInt) -> [UInt8]? {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)
@@ -67,8 +67,9 @@ enum LocalClient {
             guard count > 0, polled[1].revents == 0 else { return nil }
             let length = Glibc.read(output, &chunk, chunk.count)
             if length < 0, errno == EINTR { continue }
-            guard length > 0, bytes.count <= maximumResponse else { return bytes }
+            guard length > 0 else { return bytes }
             bytes += chunk[..<length]
+            guard bytes.count <= maximumResponse else { return nil }
         }
     }
 }

@@ -11,7 +11,7 @@ import Testing
 
 @testable import HybridKeyService
 
-/// Requests to `hybrid-key agent` that fail where nobody sees a window or a terminal, as in a service.
+/// Requests to `hybrid-key agent` that fail without a window or a terminal, as in a service.
 @Suite("Failures of the SSH agent", .keepsEvidence, SharedEnvironment(), .serialized)
 struct AgentFailureTests {
     /// Sends one request to an agent and prints the type of the answer.

@@ -113,7 +113,9 @@ private struct RequestFacts {
     func remote(_ operation: String) throws(PromptInputError) -> (String, [String]) {
         let hosts = try hosts()
         guard let asker = hosts.last else { throw .unusableRequest }
-        return ("\(operation) \(try domain()), requested by \(asker.phrase)", Self.path(hosts.dropLast()))
+        // A page of another domain may use this one's passkeys only if the domain permits that.
+        let page = event.member("origin") == nil ? [] : ["For the page \(try origin())"]
+        return ("\(operation) \(try domain()), requested by \(asker.phrase)", page + Self.path(hosts.dropLast()))
     }
 
     /// Returns the limits of what this computer knows about a request of another host, and what that host can do.

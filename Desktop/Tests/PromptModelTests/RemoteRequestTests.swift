@@ -49,6 +49,12 @@ struct RemoteRequestTests {
         #expect(try way(four + (0..<11).map { "h\($0)" }) == "Through a, then b, then c, then d, and 11 more")
     }
 
+    @Test("names a page of another domain")
+    func page() throws {
+        let asked = try request(hosts: #""web1.example""#, #","origin":"https://shop.example.org""#)
+        #expect(asked.details == ["For the page https://shop.example.org"])
+    }
+
     @Test("of a host without a name has its fingerprint once")
     func fingerprintAsName() throws {
         let request = try request(hosts: "\"\(fingerprint)\"", #","secret":true"#)

@@ -173,7 +173,7 @@ struct RemoteConnectionTests {
         #expect(isRefused(action, .locked))
     }
 
-    @Test("A socket of its own is named instead of a host, whoever is behind it")
+    @Test("A named socket stands for all hosts behind it")
     mutating func namedSocket() throws {
         client.connection = AgentConnection(isRestricted: true, socketName: "dev")
         let local = try client.send(request, to: &state)

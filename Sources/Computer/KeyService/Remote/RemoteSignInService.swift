@@ -104,12 +104,14 @@ package final class RemoteSignInService: Sendable {
                 throw Refusal(.refused, "\(hop) has no permission; see: hybrid-key remote allow")
             }
             website = try Website(job.request.message, sshKeys: keys)
-            decision = permissions.decision(
+            let stored = permissions.decision(
                 host,
                 website.relyingParty,
                 isCreation: website.isCreation,
                 wantsSecret: website.wantsSecret
             )
+            // A permission for a website is not one for pages of other domains.
+            decision = website.otherOrigin == nil ? stored : .ask(permanent: false)
             guard limits.withLock({ $0.begin(host) }) else {
                 throw Refusal(.refused, "another request of the host, or too many, are open")
             }

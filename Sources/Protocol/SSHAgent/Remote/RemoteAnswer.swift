@@ -74,7 +74,7 @@ public enum RemoteFailureCode: String, Sendable, CaseIterable {
     case refused
     /// The user or the phone did not answer in time.
     case timedOut = "timed-out"
-    /// The request can't be performed, whoever asks.
+    /// The request is malformed, or its origin may not use the domain; no host could have it performed.
     case unusable
     /// The ceremony failed.
     case failed

@@ -10,7 +10,7 @@ public import HybridPrimitives
 public struct RemoteMessage: Sendable {
     /// The name of the extension of the agent protocol.
     ///
-    /// Nobody can own a domain below `.invalid` (RFC 6761), so no other project uses the name.
+    /// Domains below `.invalid` are reserved (RFC 6761), so no other project uses the name.
     public static let extensionName = "webauthn@hybrid.invalid"
     /// Maximum length of a message and of an answer in bytes, below the limit of the agent protocol.
     public static let maximumLength = 255 * 1024
@@ -66,7 +66,7 @@ public struct RemoteMessage: Sendable {
         else { throw .malformed }
         let topOrigin = document.member("topOrigin")?.text
         guard document.member("topOrigin") == nil || topOrigin != nil else { throw .malformed }
-        // A browser tells the page's address to nobody but this frame's own page.
+        // The user must see which page contains the frame.
         guard isCrossOrigin == (topOrigin != nil) else { throw .frame }
         let isCreation = ["rp", "user", "pubKeyCredParams"].contains { publicKey.member($0) != nil }
         guard isCreation == (operation == .create) else { throw .malformed }
