@@ -110,6 +110,7 @@ let libraries: [Target] = [
     library("HybridCTAP", in: "Protocol", ["HybridPrimitives", "HybridCBOR", crypto]),
     library("HybridSecurityKey", in: "Protocol", ["HybridCTAP", crypto]),
     library("HybridSSHAgent", in: "Protocol", ["HybridPrimitives", crypto, cryptoExtras]),
+    library("HybridAge", in: "Protocol", ["HybridCTAP", crypto]),
     library("HybridWebAuthn", in: "Protocol", ["HybridCTAP", "HybridDeflate", "CHybridPSL", crypto]),
     library(
         "HybridRelyingParty",
@@ -252,6 +253,7 @@ let testTargets: [Target] = [
         exclude: ["fido2_client.py", "libfido2_client.py"]
     ),
     tests("SSHAgentTests", in: "Protocol", ["HybridSSHAgent", "SSHTestSupport", "TestSupport", crypto, cryptoExtras]),
+    tests("AgeTests", in: "Protocol", ["HybridAge", "TestSupport", crypto]),
     tests("WebAuthnTests", in: "Protocol", ["HybridWebAuthn", "TestSupport", crypto]),
     tests(
         "RelyingPartyTests",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Base64 with padding (RFC 4648 §4), as used in HTTP header fields.
+/// Base64 (RFC 4648 §4): with padding as used in HTTP header fields, or without as in age files.
 public enum Base64 {
     @usableFromInline static let alphabet = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8
@@ -14,6 +14,28 @@ public enum Base64 {
         SextetCoding.encode(bytes, alphabet) { text.append($0) }
         while !text.count.isMultiple(of: 4) { text.append(UInt8(ascii: "=")) }
         return text
+    }
+
+    /// Returns the encoded `bytes` without padding as ASCII in an array, which its owner can wipe.
+    package static func encodeUnpadded(_ bytes: some Collection<UInt8>) -> [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity((bytes.count * 4 + 2) / 3)
+        SextetCoding.encode(bytes, alphabet) { text.append($0) }
+        return text
+    }
+
+    /// Decodes ASCII without padding.
+    ///
+    /// - Returns: The bytes, or `nil` for padding, other characters, an impossible length or nonzero unused bits.
+    package static func decodeUnpadded(_ text: some Collection<UInt8>) -> [UInt8]? {
+        SextetCoding.decode(text, maximumLength: .max) { character in
+            switch character {
+            case UInt8(ascii: "+"): 62
+            case UInt8(ascii: "/"): 63
+            case UInt8(ascii: "-"), UInt8(ascii: "_"): nil
+            default: Base64URL.value(character)
+            }
+        }
     }
 }
 

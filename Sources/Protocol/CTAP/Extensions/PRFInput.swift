@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Crypto
 public import HybridCBOR
 public import HybridPrimitives
 
@@ -95,4 +96,12 @@ public struct PRFSalt: FixedLengthBytes, Hashable, Sendable {
 
     /// Creates a value from bytes whose length has been checked.
     public init(checked bytes: some Collection<UInt8>) { self.bytes = Array(bytes) }
+
+    /// Creates a salt from a website's input (WebAuthn Level 3 §10.1.4).
+    ///
+    /// The salt is the SHA-256 of `WebAuthn PRF`, a zero byte and the input. The prefix separates such salts from those
+    /// of applications that use `hmac-secret` directly.
+    public init(hashing value: [UInt8]) {
+        self.init(checked: Array(SHA256.hash(data: Array("WebAuthn PRF".utf8) + [0] + value)))
+    }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Crypto
 public import HybridCTAP
 internal import HybridDeflate
 internal import HybridPrimitives
@@ -120,15 +119,5 @@ extension PRFSalts {
     fileprivate init(_ json: JSONCursor) throws {
         let first = PRFSalt(hashing: try json.member("first").bytes)
         self.init(first: first, second: try json.memberIfPresent("second").map { PRFSalt(hashing: try $0.bytes) })
-    }
-}
-
-extension PRFSalt {
-    /// Creates a salt from a website's input (WebAuthn Level 3 §10.1.4).
-    ///
-    /// The salt is the SHA-256 of `WebAuthn PRF`, a zero byte and the input. The prefix separates such salts from those
-    /// of applications that use `hmac-secret` directly.
-    init(hashing value: [UInt8]) {
-        self.init(checked: Array(SHA256.hash(data: Array("WebAuthn PRF".utf8) + [0] + value)))
     }
 }
