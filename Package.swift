@@ -180,6 +180,7 @@ let libraries: [Target] = [
         in: "Computer",
         ["HybridSecurityKey", "HybridSSHAgent", "HybridWebAuthn", "HybridCommandSupport", crypto]
     ),
+    library("HybridSecrets", in: "Computer", ["HybridAge", "HybridKeyService", "CHybridLinux"]),
     library(
         "HybridRelayCore",
         in: "Relay",
@@ -205,7 +206,7 @@ let programs: [Target] = [
         ]
     ),
     program("HybridClient", ["HybridDoctor", "HybridClientCeremony", argumentParser]),
-    program("HybridKey", ["HybridDoctor", "HybridClientCeremony", "HybridKeyService", argumentParser]),
+    program("HybridKey", ["HybridDoctor", "HybridClientCeremony", "HybridSecrets", argumentParser]),
     program("HybridRemote", ["HybridSSHAgent", "HybridCommandSupport", argumentParser]),
     // Without packages.
     program("HybridUHID", ["HybridProgram", "CHybridSystemd"]),

@@ -99,7 +99,7 @@ struct CeremonyCommand: AsyncParsableCommand {
     ) async throws -> CeremonyAnswer {
         try await run.perform(
             request.command.ctapRequest,
-            for: { phone throws(Never) in request.ctapRequest(for: phone) },
+            for: { phone throws(CommandFailure) in try request.ctapRequest(for: phone) },
             answer: { result in
                 guard result.response.status == .success else {
                     // The security key passes some refusals on to its client.
@@ -107,10 +107,36 @@ struct CeremonyCommand: AsyncParsableCommand {
                     throw PhoneRefusal(result.response.status, for: request.relyingPartyID)
                 }
                 remember(result, of: request, report)
+                let isVerified = try verify(result, of: request, report)
                 let phone = result.linkedPhone?.description
-                return CeremonyAnswer(response: result.response.encoded, phone: phone)
+                return CeremonyAnswer(response: result.response.encoded, phone: phone, isVerified: isVerified)
             }
         )
+    }
+
+    /// Verifies that the results are those of the passkey, if its public key is known since its creation.
+    ///
+    /// Otherwise a stranger who scans the code could choose the results with which a file is encrypted.
+    ///
+    /// - Returns: True if the key is known.
+    /// - Throws: ``CommandFailure`` if the signature is that of another key.
+    private static func verify(
+        _ result: ClientResult,
+        of request: CeremonyRequest,
+        _ report: ProgressReport
+    ) throws(CommandFailure) -> Bool {
+        guard request.needsSecret, case .sign(let command) = request.command,
+            let store = try? LinkStore.ofUser(warn: { report.notify(ProgressState("link-skipped", $0)) })
+        else { return false }
+        guard let isGenuine = store.createdPasskeys.keys().verifies(result.response, to: command) else { return false }
+        guard isGenuine else {
+            throw CommandFailure(
+                "the answer is not from the phone that has this passkey, so another person may have scanned the code; try again",
+                code: "foreign-phone",
+                status: .notPermitted
+            )
+        }
+        return true
     }
 
     /// Remembers the public key of a new passkey for later links, as `hybrid-client show-qr` does.

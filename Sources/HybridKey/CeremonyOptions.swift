@@ -34,12 +34,37 @@ extension CeremonyOptions {
         usesTerminal: Bool,
         isLocked: @escaping @Sendable () -> Bool
     ) throws -> CeremonyLauncher {
-        try settings.checkCertificates(CeremonySettings.cacert, with: TrustAnchors.check)
         let prompt = try settings.value(KeySettings.prompt)
         let searchPath = ProcessEnvironment.variables["PATH"]
-        return CeremonyLauncher(program: [Self.program], arguments: arguments, isLocked: isLocked) {
-            usesTerminal ? .terminal : .graphical(prompt: prompt, searchPath: searchPath)
-        }
+        return try launcher(
+            settings,
+            display: usesTerminal ? .terminal : .graphical(prompt: prompt, searchPath: searchPath),
+            isLocked: isLocked
+        )
+    }
+
+    /// Returns the launcher of ceremonies with these options and a display.
+    ///
+    /// - Parameters:
+    ///   - settings: The effective settings.
+    ///   - display: Returns the place where the code is shown.
+    ///   - isLocked: Returns true while nothing may be shown, because the user's session is locked.
+    ///   - showProgress: Receives each line of the progress as JSON, if the display is the caller.
+    /// - Throws: ``CommandFailure`` if a setting is unusable.
+    func launcher(
+        _ settings: Configuration,
+        display: @escaping @Sendable @autoclosure () -> CeremonyDisplay,
+        isLocked: @escaping @Sendable () -> Bool,
+        showProgress: @escaping @Sendable (String) -> Void = { _ in }
+    ) throws -> CeremonyLauncher {
+        try settings.checkCertificates(CeremonySettings.cacert, with: TrustAnchors.check)
+        return CeremonyLauncher(
+            program: [Self.program],
+            arguments: arguments,
+            isLocked: isLocked,
+            showProgress: showProgress,
+            display: display
+        )
     }
 
     /// The path of this program.

@@ -14,7 +14,7 @@ extension CeremonyDisplay {
         func isSet(_ variable: String) -> Bool { environment[variable]?.isEmpty == false }
         let hasDisplay = isSet("DISPLAY") || isSet("WAYLAND_DISPLAY")
         switch self {
-        case .terminal: return nil
+        case .terminal, .caller: return nil
         case .prompt(let path):
             if path.contains("/"), access(path, X_OK) != 0 {
                 let reason = String(cString: strerror(errno))

@@ -11,11 +11,12 @@ struct HybridKey: AsyncParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: programName,
-        abstract: "Use a phone's passkeys for ssh and git, and as a security key.",
+        abstract: "Use a phone's passkeys for ssh, git and files, and as a security key.",
         version: ProductVersion.text,
         subcommands: [
             SSHAgentCommand.self, ServeCommand.self, SSHKeygenCommand.self, SSHKeysCommand.self, LinkCommand.self,
-            RemoteCommand.self, StatusCommand.self, LogCommand.self, ForgetCommand.self, PAMCommand.self,
+            RemoteCommand.self, SecretCommand.self, StatusCommand.self, LogCommand.self, ForgetCommand.self,
+            PAMCommand.self,
             CeremonyCommand.self, WebsiteCommand.self, CheckConfig<KeySettingsCheck>.self,
         ]
     )
@@ -23,6 +24,9 @@ struct HybridKey: AsyncParsableCommand {
     static func main() async {
         ProcessMemory.protect()
         // The agent needs no tasks, and never wakes up while it is idle.
+        if CommandLine.arguments.dropFirst().first?.hasPrefix(AgePluginCommand.argument) == true {
+            return await AgePluginCommand.runMain(AgePluginCommand.configuration.commandName ?? programName)
+        }
         guard let command = runWithoutTasks(programName) else { return }
         await run(command, programName)
     }

@@ -47,13 +47,28 @@ struct KeyCreationOptions: ParsableArguments {
     /// Returns the request of the ceremony.
     ///
     /// While the session is locked, it names no linked phone, so that none is contacted.
-    func request(_ command: CeremonyRequest.Command, purpose: String) -> CeremonyRequest {
+    ///
+    /// - Parameters:
+    ///   - command: The command.
+    ///   - purpose: The purpose on one line, for the user.
+    ///   - needsSecret: True if the command is useless without the results of `prf`.
+    func request(
+        _ command: CeremonyRequest.Command,
+        purpose: String,
+        needsSecret: Bool = false
+    ) -> CeremonyRequest {
         var contacted = phone
         if let phone, usesTerminal, SessionLock.isLocked() {
             HybridKey.report("the session is locked, so \(SafeText(quoting: phone)) is not contacted; scan the code")
             contacted = nil
         }
-        return CeremonyRequest(command, purpose: purpose, seconds: timeout, phone: contacted)
+        return CeremonyRequest(
+            command,
+            purpose: purpose,
+            seconds: timeout,
+            phone: contacted,
+            needsSecret: needsSecret
+        )
     }
 }
 

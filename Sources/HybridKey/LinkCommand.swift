@@ -139,7 +139,7 @@ struct LinkCommand: AsyncParsableCommand {
         let request = proof.request
         return try await run.perform(
             request.command.ctapRequest,
-            for: { phone throws(Never) in request.ctapRequest(for: phone) },
+            for: { phone throws(CommandFailure) in try request.ctapRequest(for: phone) },
             answer: { result in
                 guard result.response.status == .success else {
                     throw PhoneRefusal(result.response.status, for: request.relyingPartyID)

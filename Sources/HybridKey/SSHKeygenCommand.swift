@@ -78,7 +78,7 @@ struct SSHKeygenCommand: AsyncParsableCommand {
                 status: .usage
             )
         }
-        let id = try rp.map(Self.relyingPartyID) ?? SSHKeyCreation.randomRelyingPartyID(using: &generator)
+        let id = try rp.map(Self.relyingPartyID) ?? RelyingPartyID.random(prefix: "ssh-", using: &generator)
         guard let id,
             let creation = SSHKeyCreation(
                 relyingPartyID: id,

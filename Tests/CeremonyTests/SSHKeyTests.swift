@@ -35,7 +35,7 @@ struct SSHKeyTests {
         var generator = SystemRandomNumberGenerator()
         let id = rp.flatMap { RelyingPartyID($0, accepting: [.domain, .ssh]) }
         let creation = SSHKeyCreation(
-            relyingPartyID: try #require(id ?? SSHKeyCreation.randomRelyingPartyID(using: &generator)),
+            relyingPartyID: try #require(id ?? RelyingPartyID.random(prefix: "ssh-", using: &generator)),
             comment: try #require(SSHKeyComment("work laptop")),
             allowsForwardedMessages: false,
             using: &generator

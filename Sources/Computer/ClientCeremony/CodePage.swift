@@ -6,7 +6,7 @@ package import HybridCommandSupport
 internal import HybridDBus
 package import HybridLocalPage
 internal import HybridPrimitives
-package import HybridProgram
+internal import HybridProgram
 internal import HybridQRCode
 internal import HybridSession
 
@@ -163,11 +163,4 @@ extension CommandFailure {
             status: .unavailable
         )
     }
-
-    /// The session is locked, so no window or page is opened.
-    package static let sessionLocked = CommandFailure(
-        "the session is locked, so no window is opened; unlock the screen and try again",
-        code: "session-locked",
-        status: .temporary
-    )
 }

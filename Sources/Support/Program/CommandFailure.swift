@@ -59,3 +59,12 @@ extension ExplainedFailure {
         return (String(decoding: bytes[..<cut.lowerBound], as: UTF8.self), remedy)
     }
 }
+
+extension CommandFailure {
+    /// The session is locked, so no window or page is opened.
+    package static let sessionLocked = CommandFailure(
+        "the session is locked, so no window is opened; unlock the screen and try again",
+        code: "session-locked",
+        status: .temporary
+    )
+}

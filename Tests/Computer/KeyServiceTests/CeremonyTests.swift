@@ -174,7 +174,7 @@ struct KeyCreationTests {
 
     init() throws {
         var generator = SystemRandomNumberGenerator()
-        id = try #require(SSHKeyCreation.randomRelyingPartyID(using: &generator))
+        id = try #require(RelyingPartyID.random(prefix: "ssh-", using: &generator))
         let comment = try #require(SSHKeyComment("work"))
         creation = try #require(
             SSHKeyCreation(

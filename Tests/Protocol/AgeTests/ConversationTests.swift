@@ -8,51 +8,30 @@ import Testing
 
 @Suite("Conversations of the plug-in with an age client")
 struct ConversationTests {
-    /// A machine of either kind.
-    enum Machine {
-        case wrapping(FileWrapping)
-        case unwrapping(FileUnwrapping)
-
-        init(_ name: String, _ stanzas: [AgeStanza], onlyKey: SealedKey? = nil) throws {
-            switch try #require(PluginMachine(rawValue: name)) {
-            case .recipient: self = .wrapping(FileWrapping(stanzas, onlyKey: onlyKey))
-            case .identity: self = .unwrapping(try FileUnwrapping(stanzas, onlyKey: onlyKey))
-            }
+    static func machine(
+        _ name: String,
+        _ stanzas: [AgeStanza],
+        onlyKey: SealedKey? = nil
+    ) throws -> any PluginConversation {
+        switch try #require(PluginMachine(rawValue: name)) {
+        case .recipient: FileWrapping(stanzas, onlyKey: onlyKey)
+        case .identity: try FileUnwrapping(stanzas, onlyKey: onlyKey)
         }
+    }
 
-        mutating func next() -> PluginStep {
-            switch self {
-            case .wrapping(var machine):
-                defer { self = .wrapping(machine) }
-                return machine.next()
-            case .unwrapping(var machine):
-                defer { self = .unwrapping(machine) }
-                return machine.next()
-            }
-        }
-
-        mutating func receive(_ answer: PhoneAnswer) {
-            switch self {
-            case .wrapping(var machine):
-                machine.receive(answer)
-                self = .wrapping(machine)
-            case .unwrapping(var machine):
-                machine.receive(answer)
-                self = .unwrapping(machine)
-            }
-        }
-
-        /// Runs the machine with a phone; returns the commands without messages, and the questions.
-        mutating func run(_ phone: ScriptedPhone) throws -> (commands: [AgeStanza], questions: [PhoneQuestion]) {
-            var (commands, questions): ([AgeStanza], [PhoneQuestion]) = ([], [])
-            while true {
-                switch next() {
-                case .command(let stanza): if stanza.type != "msg" { commands.append(stanza) }
-                case .ask(let question):
-                    questions.append(question)
-                    receive(try phone.answer(question))
-                case .done: return (commands, questions)
-                }
+    /// Runs a machine with a phone; returns the commands without messages, and the questions.
+    static func run(
+        _ machine: any PluginConversation,
+        _ phone: ScriptedPhone
+    ) throws -> (commands: [AgeStanza], questions: [PhoneQuestion]) {
+        var (machine, commands, questions): (any PluginConversation, [AgeStanza], [PhoneQuestion]) = (machine, [], [])
+        while true {
+            switch machine.next() {
+            case .command(let stanza): if stanza.type != "msg" { commands.append(stanza) }
+            case .ask(let question):
+                questions.append(question)
+                machine.receive(try phone.answer(question))
+            case .done: return (commands, questions)
             }
         }
     }
@@ -76,8 +55,8 @@ struct ConversationTests {
         for vector in cases {
             let name = try vector.text("name")
             let stanzas = try Self.stanzas(try vector.text("phase1"), pieces: pieces)
-            var machine = try Machine(try vector.text("machine"), stanzas)
-            let (commands, questions) = try machine.run(ScriptedPhone(script: try vector.text("test_phone")))
+            let machine = try Self.machine(try vector.text("machine"), stanzas)
+            let (commands, questions) = try Self.run(machine, ScriptedPhone(script: try vector.text("test_phone")))
             #expect(questions.count == (try vector.number("approvals")), "\(name)")
             let expected = try vector.list("expect")
             #expect(commands.map(\.type) == (try expected.map { try $0.text("command") }), "\(name)")
@@ -108,8 +87,8 @@ struct ConversationTests {
             return try Self.stanza(nonce, phone)
         }
         let twice = [stanzas[0], stanzas[0], stanzas[1], stanzas[2]]
-        var machine = try Machine("identity-v1", [AgeStanza("add-identity", [identity])] + twice)
-        let (commands, questions) = try machine.run(ScriptedPhone(script: "key:" + secret))
+        let machine = try Self.machine("identity-v1", [AgeStanza("add-identity", [identity])] + twice)
+        let (commands, questions) = try Self.run(machine, ScriptedPhone(script: "key:" + secret))
         #expect(questions.map(\.purpose) == (1...3).map { .decrypt(attempt: $0, of: 3) })
         #expect(commands.map(\.type) == ["file-key"])
     }
@@ -136,10 +115,10 @@ struct ConversationTests {
         let file = AgeStanza("recipient-stanza", ["0", stanza.type] + stanza.arguments, body: stanza.body)
         let identity = AgeStanza("add-identity", ["AGE-PLUGIN-PHONE-1RSN8H8"])
         let phone = ScriptedPhone(script: "key:" + (try vectors.value("phone_1").text("secret_hex")))
-        var machine = try Machine("identity-v1", [identity, file], onlyKey: sealed)
-        #expect(try machine.run(phone).commands.map(\.body) == [key.bytes])
-        var without = try Machine("identity-v1", [identity, file])
-        #expect(try without.run(phone).commands.map(\.arguments) == [["identity", "0"]])
+        let machine = try Self.machine("identity-v1", [identity, file], onlyKey: sealed)
+        #expect(try Self.run(machine, phone).commands.map(\.body) == [key.bytes])
+        let without = try Self.machine("identity-v1", [identity, file])
+        #expect(try Self.run(without, phone).commands.map(\.arguments) == [["identity", "0"]])
     }
 
     @Test("end with an error if the client's part is malformed")
@@ -159,9 +138,9 @@ struct ConversationTests {
     func nonces() throws {
         let identity = try #require(try AgeVectors.list("fido2prf_identity").first).text("identity")
         let keys = (0..<8).map { _ in AgeStanza("wrap-file-key", body: AgeFileKey.random().bytes) }
-        var machine = try Machine("recipient-v1", [AgeStanza("add-identity", [identity])] + keys)
+        let machine = try Self.machine("recipient-v1", [AgeStanza("add-identity", [identity])] + keys)
         let secret = String(repeating: "07", count: 32)
-        let (commands, questions) = try machine.run(ScriptedPhone(script: "key:" + secret))
+        let (commands, questions) = try Self.run(machine, ScriptedPhone(script: "key:" + secret))
         #expect(Set(questions.map(\.nonce)).count == 8)
         #expect(Set(commands.map { $0.arguments[2] }).count == 8)
     }

@@ -51,6 +51,22 @@ package struct CreatedPasskeys: Sendable {
             return entries.first { $0.digest == digest }.map { COSEKey($0.publicKey) }
         }
 
+        /// Returns true if the response was signed by the passkey that it names; `nil` if the passkey was not created
+        /// through this computer.
+        package func verifies(_ response: CTAPResponse, to request: GetAssertionRequest) -> Bool? {
+            guard let assertion = try? GetAssertionResponse(parsing: response.body) else { return false }
+            let listed = request.allowList.count == 1 ? request.allowList[0].id : nil
+            guard let id = assertion.credential?.id ?? listed, request.allowList.contains(where: { $0.id == id }) else {
+                return false
+            }
+            guard let key = key(id, of: request.relyingPartyID)?.p256 else { return nil }
+            let data = assertion.authenticatorData.encoded + request.clientDataHash.bytes
+            guard let signature = try? P256.Signing.ECDSASignature(derRepresentation: assertion.signature) else {
+                return false
+            }
+            return key.isValidSignature(signature, for: data)
+        }
+
         /// Adds a passkey in place of an older one with the same ID; drops the oldest if there are too many.
         fileprivate mutating func add(_ id: CredentialID, of site: RelyingPartyID, _ key: P256.Signing.PublicKey) {
             let digest = Self.digest(id, site)

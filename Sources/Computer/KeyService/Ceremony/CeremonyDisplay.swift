@@ -11,11 +11,13 @@ package enum CeremonyDisplay: Hashable, Sendable {
     case page
     /// The terminal.
     case terminal
+    /// The caller, which receives the progress as JSON.
+    case caller
 
     /// The value of the option `--display` of the process that performs the ceremony.
     package var option: String {
         switch self {
-        case .prompt: "json"
+        case .prompt, .caller: "json"
         case .page: "page"
         case .terminal: "terminal"
         }

@@ -71,6 +71,7 @@ package struct CeremonyLauncher: Sendable {
     private let arguments: [String]
     private let display: @Sendable () -> CeremonyDisplay
     private let isLocked: @Sendable () -> Bool
+    private let showProgress: @Sendable (String) -> Void
     private let turn = WindowTurn()
     /// The prompt of the previous ceremony, which may still show its result.
     private let previousPrompt = Locked<ChildProcess?>(nil)
@@ -81,15 +82,18 @@ package struct CeremonyLauncher: Sendable {
     ///   - program: The program, and the arguments before the command.
     ///   - arguments: The arguments behind the command, without `--display`.
     ///   - isLocked: Returns true while the user's session is locked.
+    ///   - showProgress: Receives each line of the progress as JSON, if the display is the caller.
     ///   - display: Returns the display for the next ceremony.
     package init(
         program: [String],
         arguments: [String] = [],
         isLocked: @escaping @Sendable () -> Bool = { false },
+        showProgress: @escaping @Sendable (String) -> Void = { _ in },
         display: @escaping @Sendable () -> CeremonyDisplay
     ) {
         (self.program, self.arguments) = (program, arguments)
         self.isLocked = isLocked
+        self.showProgress = showProgress
         self.display = display
     }
 
@@ -169,9 +173,12 @@ package struct CeremonyLauncher: Sendable {
             return .failed(CommandFailure("no file descriptors left", status: .unavailable))
         }
         let prompt = window.prompt
+        let lines = window.display == .caller ? SocketEnds().map(ProgressLines.init) : nil
         var progress = ChildProcess.Stream.inherited
         if let prompt {
             progress = .descriptor(prompt.progress.other)
+        } else if let lines {
+            progress = .descriptor(lines.ends.other)
         } else if window.display == .page, isatty(STDERR_FILENO) != 1 {
             // If no browser opens, the code must not be drawn into a log. The failure comes with the output.
             progress = .null
@@ -190,10 +197,10 @@ package struct CeremonyLauncher: Sendable {
             return .failed(CommandFailure(sentence, status: .software))
         }
         // Only the child may keep these ends open, so that its end becomes visible.
-        for ends in [input, output, prompt?.progress] { ends?.closeOther() }
+        for ends in [input, output, prompt?.progress, lines?.ends] { ends?.closeOther() }
         input.send(request.encoded)
         let limit = Duration.seconds(2 * request.seconds) + Self.connectionTimeout
-        let response = wait(output, input, prompt, cancellation, until: .now + limit)
+        let response = wait(output, input, prompt, lines, cancellation, until: .now + limit)
         for ends in [input, output] { ends.closeOwn() }
         return end(child, prompt, response)
     }
@@ -211,21 +218,31 @@ package struct CeremonyLauncher: Sendable {
         _ output: SocketEnds,
         _ input: SocketEnds,
         _ prompt: PromptProcess?,
+        _ lines: ProgressLines?,
         _ cancellation: SigningCancellation?,
         until end: ContinuousClock.Instant
     ) -> Response {
         var response: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)
         // poll(2) ignores negative descriptors.
-        var polled = [output.own, prompt?.answers.own ?? -1, cancellation?.descriptor ?? -1].map {
-            pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
-        }
+        let descriptors = [
+            output.own, prompt?.answers.own ?? -1, cancellation?.descriptor ?? -1, lines?.ends.own ?? -1,
+        ]
+        var polled = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         while true {
             let rest = max(0, Int((end - ContinuousClock.now) / .milliseconds(1)) + 1)
             let count = poll(&polled, nfds_t(polled.count), CInt(clamping: rest))
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return .timedOut }
             if polled[2].revents != 0 { return .cancelled }
+            if polled[3].revents != 0, let lines {
+                guard let read = lines.read() else {
+                    polled[3].fd = -1
+                    continue
+                }
+                read.forEach(showProgress)
+                continue
+            }
             if polled[0].revents != 0 {
                 let count = recv(output.own, &chunk, chunk.count, 0)
                 if count < 0, errno == EINTR { continue }

@@ -3,12 +3,13 @@
 internal import HybridCBOR
 package import HybridCTAP
 internal import HybridPrimitives
+package import HybridProgram
 
 /// A request to the process that performs a ceremony.
 ///
 /// The encoding is 4 bytes length, big-endian ‖ CBOR map {1: CTAP request, 2: purpose, 3: time limit in seconds, 4: name
 /// of a linked phone, if the user has named one, 5: true if a guest asks, 6: true if the user has
-/// agreed already to use the phone, absent otherwise}. While the ceremony runs, bytes may follow:
+/// agreed already to use the phone, absent otherwise, 7: true if the results of `prf` are needed, absent otherwise}. While the ceremony runs, bytes may follow:
 /// ``showCode`` if the user wants a code instead of waiting for a linked phone, and ``usePhone`` if the user wants that a
 /// linked phone is contacted for a guest.
 package struct CeremonyRequest: CeremonyInput, Equatable {
@@ -53,6 +54,8 @@ package struct CeremonyRequest: CeremonyInput, Equatable {
     package let isForGuest: Bool
     /// True if the user has agreed already to use the phone, before a code was shown.
     package let hasAgreed: Bool
+    /// True if the command is useless without the results of `prf`.
+    package let needsSecret: Bool
     /// True if a linked phone may be contacted only after the user has agreed.
     package var needsConsent: Bool { isForGuest && !hasAgreed }
 
@@ -65,13 +68,15 @@ package struct CeremonyRequest: CeremonyInput, Equatable {
     ///   - phone: The name or ID of the linked phone that the user has named, at most 255 bytes.
     ///   - isForGuest: True if a guest of this computer asks.
     ///   - hasAgreed: True if the user has agreed already to use the phone.
+    ///   - needsSecret: True if the command is useless without the results of `prf`.
     package init(
         _ command: Command,
         purpose: String,
         seconds: Int,
         phone: String? = nil,
         isForGuest: Bool = false,
-        hasAgreed: Bool = false
+        hasAgreed: Bool = false,
+        needsSecret: Bool = false
     ) {
         self.command = command
         self.purpose = purpose
@@ -79,6 +84,7 @@ package struct CeremonyRequest: CeremonyInput, Equatable {
         self.phone = phone
         self.isForGuest = isForGuest
         self.hasAgreed = hasAgreed
+        self.needsSecret = needsSecret
     }
 
     /// The map.
@@ -87,13 +93,15 @@ package struct CeremonyRequest: CeremonyInput, Equatable {
         members[4] = phone.map { .text($0) }
         members[5] = .boolean(isForGuest)
         if hasAgreed { members[6] = true }
+        if needsSecret { members[7] = true }
         return CBOREncoder.encode(members)
     }
 
     /// Creates a request from its map, which must span the entire input; `nil` if the map is malformed.
     package init?(parsing bytes: [UInt8]) {
         guard let map = try? CBORDecoder.decode(bytes, mode: .strict).map, map[6] == nil || map[6] == true,
-            map.entries.count == 4 + [map[4], map[6]].count(where: { $0 != nil }),
+            map[7] == nil || map[7] == true,
+            map.entries.count == 4 + [map[4], map[6], map[7]].count(where: { $0 != nil }),
             let encoded = map[1]?.bytes,
             let command = try? CTAPRequest(parsing: encoded, accepting: Set(RelyingPartyID.Kind.allCases)),
             let purpose = map[2]?.text,
@@ -109,7 +117,7 @@ package struct CeremonyRequest: CeremonyInput, Equatable {
         case .getInfo, .selection: return nil
         }
         (self.purpose, self.seconds, self.phone, self.isForGuest) = (purpose, seconds, phone, isForGuest)
-        hasAgreed = map[6] != nil
+        (hasAgreed, needsSecret) = (map[6] != nil, map[7] != nil)
     }
 
     /// The relying party ID.
@@ -124,10 +132,22 @@ package struct CeremonyRequest: CeremonyInput, Equatable {
     private static let listedExtensions: Set = [SignedDataInput.extensionName, CredentialProtection.extensionName]
 
     /// Returns the request for a phone, whose description may exclude discoverable passkeys and extensions.
-    package func ctapRequest(for phone: AuthenticatorInfo) -> CTAPRequest {
+    ///
+    /// - Throws: ``CommandFailure`` if the phone lacks what the request needs, before anything is created there.
+    package func ctapRequest(for phone: AuthenticatorInfo) throws(CommandFailure) -> CTAPRequest {
+        guard !needsSecret || phone.extensions.contains(PRFInput.extensionName) else { throw .noSecrets }
         let known = command.ctapRequest.without(Self.listedExtensions, unlessListedIn: phone)
         guard case .makeCredential(var request) = known, phone.options["rk"] == false else { return known }
         request.residentKey = false
         return .makeCredential(request)
     }
+}
+
+extension CommandFailure {
+    /// A phone that has no `prf`.
+    fileprivate static let noSecrets = CommandFailure(
+        "this phone gives no secrets of passkeys (prf); use a phone with Android 14, iOS 18, or hybrid-auth",
+        code: "no-prf",
+        status: .unavailable
+    )
 }

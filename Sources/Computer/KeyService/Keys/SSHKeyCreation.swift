@@ -50,13 +50,6 @@ package struct SSHKeyCreation: Sendable {
         self.destinations = destinations
     }
 
-    /// Returns a relying party ID that no website can have: a random name below `.invalid` (RFC 6761).
-    package static func randomRelyingPartyID(using generator: inout some RandomNumberGenerator) -> RelyingPartyID? {
-        let digits = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
-        let label = (0..<16).map { _ in digits[Int.random(in: 0..<digits.count, using: &generator)] }
-        return RelyingPartyID("ssh-\(String(decoding: label, as: UTF8.self)).invalid")
-    }
-
     /// The purpose on one line.
     package var purpose: String { "create the ssh key \(SafeText(quoting: comment.description))" }
 
@@ -93,6 +86,19 @@ package struct SSHKeyCreation: Sendable {
         // The request requires it. A phone that ignores this would sign for any holder of it.
         guard data.flags.contains(.userVerified) else { throw .userNotVerified }
         return key
+    }
+}
+
+extension RelyingPartyID {
+    /// Returns an ID that no website can have: a random name below `.invalid` (RFC 6761).
+    ///
+    /// - Parameters:
+    ///   - prefix: The beginning of the name.
+    ///   - generator: The source of the other 16 characters.
+    package static func random(prefix: String, using generator: inout some RandomNumberGenerator) -> RelyingPartyID? {
+        let digits = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
+        let label = (0..<16).map { _ in digits[Int.random(in: 0..<digits.count, using: &generator)] }
+        return RelyingPartyID("\(prefix)\(String(decoding: label, as: UTF8.self)).invalid")
     }
 }
 

@@ -23,6 +23,10 @@ package struct JournalEntry: Hashable, Sendable {
         case pamEnrolment = "pam-enrol"
         /// A website in a browser on another host.
         case remote
+        /// The command `secret`.
+        case secret
+        /// The plug-in of age.
+        case agePlugin = "age-plugin"
     }
 
     /// The time in seconds since 1970.

@@ -5,7 +5,7 @@ internal import HybridCTAP
 /// The state machine `identity-v1`: unwraps file keys with identities.
 ///
 /// Everything is checked before a phone is asked. A key that a phone has opened serves all files of the run.
-package struct FileUnwrapping: Sendable {
+package struct FileUnwrapping: PluginConversation {
     /// The stanzas of one file of the kinds that the identities can open.
     private struct File: Sendable {
         let number: Int

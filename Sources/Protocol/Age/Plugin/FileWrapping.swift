@@ -6,7 +6,7 @@ internal import HybridPrimitives
 /// are encrypted to directly.
 ///
 /// Nothing is sent before all questions are answered: a client gets every stanza, or only errors.
-package struct FileWrapping: Sendable {
+package struct FileWrapping: PluginConversation {
     private enum Job: Sendable {
         case passkey(PasskeyIdentity, number: Int, AgeFileKey, file: Int)
         case sealed(SealedKey, AgeFileKey, file: Int)

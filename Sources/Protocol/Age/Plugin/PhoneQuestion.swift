@@ -30,6 +30,16 @@ package struct PhoneQuestion: Hashable, Sendable {
         self.init(.open(key.name), key.relyingPartyID, key.phones, key.nonce)
     }
 
+    /// Creates the question that tries a new passkey.
+    package init(
+        trying passkey: CredentialDescriptor,
+        of relyingPartyID: RelyingPartyID,
+        _ name: SecretName,
+        _ nonce: PRFNonce
+    ) {
+        self.init(.open(name), relyingPartyID, [passkey], nonce)
+    }
+
     init(_ purpose: Purpose, _ identity: PasskeyIdentity, _ nonce: PRFNonce) {
         self.init(purpose, identity.relyingPartyID, [identity.credential], nonce)
     }

@@ -41,6 +41,14 @@ package enum PluginStep: Sendable {
     case done
 }
 
+/// A state machine of the plug-in protocol after the client's part.
+package protocol PluginConversation: Sendable {
+    /// Returns the next step.
+    mutating func next() -> PluginStep
+    /// Receives the answer to the last question.
+    mutating func receive(_ answer: PhoneAnswer)
+}
+
 /// The state machines of the plug-in protocol, as named by the argument `--age-plugin=`.
 package enum PluginMachine: String, Sendable {
     /// A file is encrypted.

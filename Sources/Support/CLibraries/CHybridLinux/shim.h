@@ -27,6 +27,20 @@ static inline int hybrid_accept(int listener, void *address, unsigned *length, i
     return (int)syscall(SYS_accept4, listener, address, length, flags);
 }
 
+// Memory as a file that cannot be changed; its descriptor is inherited. Returns -1 if there is none. The functions and
+// constants are declared only with _GNU_SOURCE.
+static inline int hybrid_sealed_memory(const char *name, const void *bytes, size_t count) {
+    int descriptor = (int)syscall(SYS_memfd_create, name, 2U /* MFD_ALLOW_SEALING */);
+    if (descriptor < 0) return -1;
+    // F_ADD_SEALS with all of them: write, grow, shrink, and the seals themselves.
+    if (write(descriptor, bytes, count) == (ssize_t)count && syscall(SYS_fcntl, descriptor, 1033, 0x000FUL) == 0)
+        return descriptor;
+    int reason = errno;
+    close(descriptor);
+    errno = reason;
+    return -1;
+}
+
 // The data of an event is a union, and its structure is packed on some architectures.
 static inline int hybrid_epoll_control(int epoll, int operation, int descriptor, uint32_t events, uint64_t data) {
     struct epoll_event event = {.events = events, .data = {.u64 = data}};

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CHybridLinux
+internal import Glibc
+
+/// Memory that other programs read as a file, as often as they want; nobody can change it.
+package enum SealedMemory {
+    /// Creates the memory.
+    ///
+    /// - Returns: A descriptor that children inherit; `nil` with `errno` if there is no memory.
+    package static func make(_ bytes: [UInt8]) -> CInt? {
+        let descriptor = bytes.withUnsafeBytes { hybrid_sealed_memory("age-identity", $0.baseAddress, $0.count) }
+        return descriptor >= 0 ? descriptor : nil
+    }
+}
