@@ -180,7 +180,7 @@ let libraries: [Target] = [
         in: "Computer",
         ["HybridSecurityKey", "HybridSSHAgent", "HybridWebAuthn", "HybridCommandSupport", crypto]
     ),
-    library("HybridSecrets", in: "Computer", ["HybridAge", "HybridKeyService", "CHybridLinux"]),
+    library("HybridSecrets", in: "Computer", ["HybridAge", "HybridKeyService"]),
     library(
         "HybridRelayCore",
         in: "Relay",
@@ -316,6 +316,7 @@ let testTargets: [Target] = [
         ["HybridKeyService", "SSHTestSupport", "TestSupport", crypto],
         exclude: ["key_client.py", "key_phone.py"]
     ),
+    tests("SecretsTests", in: "Computer", ["HybridSecrets", "TestSupport", crypto]),
     tests(
         "RelayCoreTests",
         in: "Relay",

@@ -111,7 +111,9 @@ struct HouseTests {
 
     /// Returns true for a line that declares or imports something publicly.
     private static func isPublic(_ line: String) -> Bool {
-        let words = line.split(whereSeparator: \.isWhitespace).prefix { !$0.hasPrefix("//") }
+        // Neither comments nor texts, which may have lines of their own.
+        let words = line.split(whereSeparator: \.isWhitespace)
+            .prefix { !$0.hasPrefix("//") && !$0.contains("\"") && $0 != "#" }
         return words.contains("public") || words.contains { $0.hasPrefix("public(") }
     }
 

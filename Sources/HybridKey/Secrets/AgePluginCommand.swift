@@ -115,7 +115,7 @@ struct AgePluginCommand: AsyncParsableCommand {
             door: .agePlugin,
             report: HybridKey.report
         ) { request in
-            if !hasWindow { client.purpose = request.purpose }
+            if !hasWindow { client.showCode(for: request.purpose) }
             let ceremony = CeremonyRequest(
                 request.command,
                 purpose: request.purpose,

@@ -5,10 +5,8 @@ internal import HybridPrimitives
 internal import HybridProgram
 internal import HybridThreads
 
-/// The terminal of the session, for what neither a pipe nor a log must get; used by one thread at a time.
-///
-/// @unchecked Sendable: the only member is a descriptor that is set once and closed on release.
-final class ControllingTerminal: @unchecked Sendable {
+/// The terminal of the session, for what neither a pipe nor a log must get.
+final class ControllingTerminal: Sendable {
     private let descriptor: CInt
     /// Maximum length of an answer in bytes.
     private static let maximumLength = 256

@@ -11,22 +11,26 @@ internal import HybridThreads
 /// The age client on the other side of standard input and output.
 ///
 /// It answers each command before the next one. If it ends, no signal comes, so a thread watches the input.
-///
-/// @unchecked Sendable: the plug-in does one thing after another, each on one thread; what the watching thread uses is locked.
-final class PluginClient: @unchecked Sendable {
-    /// The purpose of a code that the client shows; `nil` if a window shows it.
-    var purpose: String?
-    private var input = PluginInput()
-    private var stanzas: ArraySlice<AgeStanza> = []
+final class PluginClient: Sendable {
+    private struct State {
+        var purpose: String?
+        var input = PluginInput()
+        var stanzas: ArraySlice<AgeStanza> = []
+        var isGone = false
+    }
+
+    private let state = Locked(State())
     private let cancellation: SigningCancellation
-    private let gone = Locked(false)
     /// `POLLRDHUP`, which is declared only with _GNU_SOURCE.
     private static let peerClosed: Int16 = 0x2000
 
     init(_ cancellation: SigningCancellation) { self.cancellation = cancellation }
 
     /// True once the client has ended.
-    var isGone: Bool { gone.withLock { $0 } }
+    var isGone: Bool { state.withLock { $0.isGone } }
+
+    /// Lets the client show the code of the next ceremony, with its purpose; otherwise a window shows it.
+    func showCode(for purpose: String) { state.withLock { $0.purpose = purpose } }
 
     static let malformed = CommandFailure(
         "standard input is not that of an age client; age starts this program",
@@ -65,7 +69,7 @@ final class PluginClient: @unchecked Sendable {
 
     /// Shows the progress of a ceremony, a line of JSON.
     func show(_ line: String) {
-        guard let purpose, let event = try? JSONText(parsing: Array(line.utf8)),
+        guard let purpose = state.withLock({ $0.purpose }), let event = try? JSONText(parsing: Array(line.utf8)),
             let text = Self.text(event, purpose)
         else { return }
         do throws(CommandFailure) {
@@ -93,17 +97,19 @@ final class PluginClient: @unchecked Sendable {
     private func read() throws(CommandFailure) -> AgeStanza? {
         var chunk = [UInt8](repeating: 0, count: 4096)
         defer { SecretBytes.wipe(&chunk) }
-        while stanzas.isEmpty {
+        while true {
+            if let stanza = state.withLock({ $0.stanzas.popFirst() }) { return stanza }
             let count = Glibc.read(STDIN_FILENO, &chunk, chunk.count)
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return nil }
-            do throws(AgeFormatError) {
-                stanzas = try input.add(chunk[..<count])[...]
-            } catch {
-                throw Self.malformed
+            let new = chunk[..<count]
+            let isRead = state.withLock { state in
+                guard let stanzas = try? state.input.add(new) else { return false }
+                state.stanzas += stanzas
+                return true
             }
+            guard isRead else { throw Self.malformed }
         }
-        return stanzas.popFirst()
     }
 
     private func watch() {
@@ -118,7 +124,7 @@ final class PluginClient: @unchecked Sendable {
     }
 
     private func leave() {
-        gone.withLock { $0 = true }
+        state.withLock { $0.isGone = true }
         cancellation.cancel()
     }
 }

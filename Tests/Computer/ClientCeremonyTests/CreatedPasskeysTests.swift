@@ -5,6 +5,7 @@ import Foundation
 import Glibc
 import HybridCBOR
 import HybridCTAP
+import HybridPrimitives
 import TestSupport
 import Testing
 
@@ -54,6 +55,48 @@ struct CreatedPasskeysTests {
             // It is no link.
             #expect(try test.store.links().isEmpty && test.takeWarnings().isEmpty)
         }
+    }
+
+    @Test("A signature is verified with the key of the passkey that is named, and no other")
+    func verification() async throws {
+        try await TestFolder.with { folder in
+            let passkeys = TestStore(in: folder).store.createdPasskeys
+            let key = P256.Signing.PrivateKey()
+            passkeys.add(try credential(1, key), of: site)
+            let keys = passkeys.keys()
+            let genuine = try response(1, signedBy: key)
+            #expect(keys.verifies(genuine, to: try request(1)) == true)
+            let unnamed = try response(nil, signedBy: key)
+            #expect(keys.verifies(unnamed, to: try request(1)) == true)
+            let forged = try response(1, signedBy: P256.Signing.PrivateKey())
+            #expect(keys.verifies(forged, to: try request(1)) == false)
+            // A stranger's phone signs with its own passkey, which was not asked for.
+            let other = try response(2, signedBy: P256.Signing.PrivateKey())
+            #expect(keys.verifies(other, to: try request(1)) == false)
+            // A passkey that was created elsewhere.
+            #expect(keys.verifies(other, to: try request(2)) == nil)
+            #expect(keys.verifies(other, to: try request(1, 2)) == nil)
+        }
+    }
+
+    private func request(_ numbers: Int...) throws -> GetAssertionRequest {
+        GetAssertionRequest(
+            relyingPartyID: site,
+            clientDataHash: try #require(ClientDataHash(bytes: [UInt8](repeating: 0, count: 32))),
+            allowList: try numbers.map { CredentialDescriptor(id: try id($0)) },
+            userVerification: true
+        )
+    }
+
+    private func response(_ number: Int?, signedBy key: P256.Signing.PrivateKey) throws -> CTAPResponse {
+        let data = AuthenticatorData(relyingPartyIDHash: site.hash, flags: [.userPresent], signatureCount: 0)
+        let signature = try key.signature(for: data.encoded + [UInt8](repeating: 0, count: 32))
+        let assertion = GetAssertionResponse(
+            credential: try number.map { CredentialDescriptor(id: try id($0)) },
+            authenticatorData: data,
+            signature: Array(signature.derRepresentation)
+        )
+        return .success(assertion.encoded)
     }
 
     @Test("The oldest of more than 256 passkeys is dropped")

@@ -42,15 +42,24 @@ struct CeremonyRequestTests {
         let read = try #require(CeremonyRequest(parsing: Array(stated.encoded.dropFirst(4))))
         #expect(read == stated)
         for (extensions, expected) in [(["signedData"], CTAPRequest.getAssertion(command)), (["prf"], plain)] {
-            let phone = AuthenticatorInfo(
-                versions: [],
-                extensions: extensions,
-                aaguid: .zero,
-                options: [:],
-                transports: []
-            )
-            #expect(read.ctapRequest(for: phone) == expected)
+            let adapted = try read.ctapRequest(for: Self.phone(extensions))
+            #expect(adapted == expected)
         }
+    }
+
+    private static func phone(_ extensions: [String]) -> AuthenticatorInfo {
+        AuthenticatorInfo(versions: [], extensions: extensions, aaguid: .zero, options: [:], transports: [])
+    }
+
+    @Test("A request for a secret is not sent to a phone that has none")
+    func secrets() throws {
+        let other = CeremonyRequest(request.command, purpose: "p", seconds: 1, needsSecret: true)
+        let read = try #require(CeremonyRequest(parsing: Array(other.encoded.dropFirst(4))))
+        #expect(read == other && read.needsSecret)
+        let failure = #expect(throws: CommandFailure.self) { _ = try read.ctapRequest(for: Self.phone([])) }
+        #expect(failure?.code == "no-prf")
+        let adapted = try read.ctapRequest(for: Self.phone(["prf"]))
+        #expect(adapted == request.command.ctapRequest)
     }
 
     @Test("The largest data that the agent accepts is stated, and fits a request")
@@ -118,6 +127,9 @@ struct CeremonyAnswerTests {
         for phone in ["Pixel 8", "Mädchentelefon", nil] {
             let answer = CeremonyAnswer(response: [0, 1], phone: phone)
             #expect(CeremonyAnswer(parsing: answer.encoded) == answer)
+            let verified = CeremonyAnswer(response: [0, 1], phone: phone, isVerified: true)
+            #expect(CeremonyAnswer(parsing: verified.encoded) == verified)
+            #expect(verified != answer)
         }
     }
 

@@ -81,6 +81,26 @@ struct LauncherTests {
         }
     }
 
+    @Test("A caller that shows the progress itself receives whole lines of bounded length")
+    func progressOfCaller() async throws {
+        try await TestFolder.with { folder in
+            let program = folder.path + "/child"
+            let long = "head -c 20000 /dev/zero | tr '\\0' x >&2; echo >&2"
+            let child = "head -c 4 >/dev/null; printf a >&2; echo b >&2; \(long); echo c >&2; printf '\\0x'"
+            try await TestFile.writeProgram("#!/bin/sh\n" + child, to: program)
+            let lines = Locked<[String]>([])
+            let launcher = CeremonyLauncher(
+                program: [program],
+                showProgress: { line in lines.withLock { $0.append(line) } },
+                display: { .caller }
+            )
+            let request = CeremonyRequest(try CeremonyRequestTests().request.command, purpose: "p", seconds: 100)
+            let outcome = await DedicatedThread.run { launcher.perform(request, event: "", cancellation: nil) }
+            #expect(outcome == .answered(Self.scanned))
+            #expect(lines.withLock { $0 } == ["ab", "c"])
+        }
+    }
+
     @Test("A cancel by the prompt ends the child's input, and the child")
     func cancelByPrompt() async throws {
         try await TestFolder.with { folder in

@@ -70,7 +70,7 @@ struct FormatVectorTests {
 
     @Test("identities that are malformed", arguments: ["fido2prf_identity_invalid", "sealed_identity_invalid"])
     func wrongIdentities(list: String) throws {
-        // What the age file contains is known only when it is opened.
+        // The contents of the age file are known only when it is opened.
         let opensOnly: Set = ["another public key", "payload cut off", "two keys inside", "empty key inside"]
         let results = try AgeVectors.key(try AgeVectors.all.get().value("sealed_identity").value("phone_1"))
         for vector in try AgeVectors.list(list) {
