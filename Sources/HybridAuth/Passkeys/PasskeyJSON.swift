@@ -45,6 +45,7 @@ enum PasskeyJSON {
             ("created", passkey.created == 0 ? .null : number(passkey.created)), ("usable", .boolean(passkey.isUsable)),
             ("discoverable", passkey.isUsable ? .boolean(passkey.isDiscoverable) : .null),
             ("hidden", .boolean(passkey.isHidden)), ("sshKey", .boolean(passkey.isSSHKey)),
+            ("encryptionKey", .boolean(passkey.isEncryptionKey)),
             ("signs", passkey.signedDataKind.map { .string($0.rawValue) } ?? .null),
             ("prf", passkey.isUsable ? .boolean(passkey.hasPRFSecret) : .null),
         ]

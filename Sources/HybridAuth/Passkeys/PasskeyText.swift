@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridAuthenticator
 internal import HybridCTAP
 internal import HybridPinentry
 internal import HybridPrimitives
@@ -40,14 +41,14 @@ enum PasskeyText {
         ]
         if passkey.isUsable {
             rows.append(["discoverable", passkey.isDiscoverable ? "yes" : "no, only for sites that name it"])
-            rows.append(["signs", passkey.signedDataKind == .ssh ? "SSH logins and messages only" : "any data"])
+            rows.append(["signs", signs(passkey)])
             rows.append(["prf", passkey.hasPRFSecret ? "yes" : "no"])
         } else {
             rows.append(["usable", "no, a later version of this program made or changed it"])
         }
         if passkey.isHidden { rows.append(["hidden", "yes, the site has signaled that it does not accept it"]) }
         let uses = history.uses(of: passkey)
-        let lines = uses.map { [LocalTime.text($0.time), words($0.operation), words($0.outcome)] }
+        let lines = uses.map { [LocalTime.text($0.time), operation($0), words($0.outcome)] }
         let table = uses.isEmpty ? "no uses yet" : columns(["WHEN", "WHAT", "OUTCOME"], lines)
         return rows.map { pad($0[0], 14) + $0[1] }.joined(separator: "\n") + "\n\n" + table
     }
@@ -60,7 +61,7 @@ enum PasskeyText {
             ["WHEN", "WHAT", "OUTCOME", "PASSKEY", "SITE"],
             uses.map { use in
                 [
-                    LocalTime.text(use.time), words(use.operation), words(use.outcome),
+                    LocalTime.text(use.time), operation(use), words(use.outcome),
                     use.record.map { present.contains($0) ? String($0.description.prefix(digits)) : "deleted" }
                         ?? unknown,
                     use.relyingParty.text,
@@ -85,15 +86,22 @@ enum PasskeyText {
     /// Returns the site, with its kind if it is an SSH key or local service, or a dash if it is unknown.
     static func site(_ passkey: PasskeySummary) -> String {
         guard let relyingParty = passkey.relyingParty else { return unknown }
+        if passkey.isEncryptionKey { return "\(relyingParty) (encryption key)" }
         return passkey.isSSHKey ? "\(relyingParty) (SSH key)" : relyingParty.text
+    }
+
+    private static func signs(_ passkey: PasskeySummary) -> String {
+        if passkey.signedDataKind == .ssh { return "SSH logins and messages only" }
+        return passkey.isEncryptionKey ? "only for a client that gets its secret" : "any data"
     }
 
     private static func quoted(_ name: String) -> String { SafeText(quoting: name).description }
     private static func time(_ seconds: UInt64) -> String { seconds == 0 ? unknown : LocalTime.text(seconds) }
 
-    private static func words(_ operation: PasskeyUse.Operation) -> String {
-        switch operation {
+    private static func operation(_ use: PasskeyUse) -> String {
+        switch use.operation {
         case .create: "create"
+        case .signIn where use.relyingParty.isEncryptionKey: "give key"
         case .signIn: "sign in"
         case .sign: "sign for SSH"
         case .other: "other"

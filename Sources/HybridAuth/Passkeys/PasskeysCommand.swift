@@ -234,7 +234,8 @@ struct PasskeysDelete: AsyncParsableCommand {
             let passkey = try PasskeyChoice.find(which, in: try await vault.summaries())
             if !yes { try await prompts.confirm(Self.question(passkey), ok: "Delete") }
             try await vault.delete(passkey.record)
-            report("deleted the passkey for \(PasskeyText.site(passkey)); remove it at the site, too")
+            let remedy = passkey.isEncryptionKey ? "" : "; remove it at the site, too"
+            report("deleted the passkey for \(PasskeyText.site(passkey))\(remedy)")
             return output.json ? PasskeyJSON.summary(passkey).description : ""
         }
     }
@@ -244,9 +245,11 @@ struct PasskeysDelete: AsyncParsableCommand {
     /// As in the prompts for sign-ins, the site and the account are each on a line of their own.
     private static func question(_ passkey: PasskeySummary) -> String {
         let site = passkey.relyingParty.map(SignInPromptText.heading) ?? "A passkey that this version can't read"
+        let loss =
+            passkey.isEncryptionKey
+            ? EncryptionKeyText.loss : "Without another way to sign in you lose the account."
         return
             "\(site)\n\nDelete the passkey of this account permanently?\n\(PasskeyText.account(passkey))\nIt is deleted on "
-            + "every device and cannot be restored. Without another way to sign in you lose the account.\n\n"
-            + "ID \(passkey.record)"
+            + "every device and cannot be restored. \(loss)\n\nID \(passkey.record)"
     }
 }

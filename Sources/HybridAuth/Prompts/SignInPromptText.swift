@@ -14,6 +14,7 @@ enum SignInPromptText {
     static func heading(_ relyingParty: RelyingPartyID) -> String {
         let title =
             switch relyingParty.kind {
+            case .domain where relyingParty.isEncryptionKey: "Encryption key\n\(relyingParty)"
             case .domain: relyingParty.text
             case .ssh: "SSH key"
             case .pam: "Login to a computer"
@@ -23,17 +24,25 @@ enum SignInPromptText {
         return "\(title)\n\(SafeText(quoting: name))\(service)"
     }
 
-    /// Returns the question that asks for the PIN.
+    /// Returns the question that asks for the PIN, and what the other device gets besides.
     static func question(_ operation: RequestedOperation) -> String {
+        let relyingParty = operation.relyingParty
+        guard !relyingParty.isEncryptionKey else { return EncryptionKeyText.question(operation) }
+        guard operation.givesSecret else { return purpose(operation) }
+        let isForSite = relyingParty.kind == .domain && !operation.isForSSH
+        return "\(purpose(operation))\n\(isForSite ? "It" : "The other device") also gets a secret."
+    }
+
+    private static func purpose(_ operation: RequestedOperation) -> String {
         switch operation {
-        case .create(_, for: .ssh): "Create an SSH key?"
-        case .create(let relyingParty, for: nil):
+        case .create(_, for: .ssh, _): "Create an SSH key?"
+        case .create(let relyingParty, for: nil, _):
             switch relyingParty.kind {
             case .domain: "Create a passkey for this site?"
             case .ssh: "Create an SSH key?"
             case .pam: "Create a passkey for logins to this computer?"
             }
-        case .signIn(let relyingParty):
+        case .signIn(let relyingParty, _):
             switch relyingParty.kind {
             case .domain: "Sign in to this site?"
             case .ssh: "Sign with this SSH key?\n\(unstated)"
@@ -41,8 +50,8 @@ enum SignInPromptText {
                 "Log in to this computer?\nThe computer did not say which service asks: sudo, su or another."
             case .pam: "Confirm this service of the computer?"
             }
-        case .signSSH(_, .login): "Log in to an SSH server?"
-        case .signSSH(_, .message(let message)): question(message)
+        case .signSSH(_, .login, _): "Log in to an SSH server?"
+        case .signSSH(_, .message(let message), _): question(message)
         }
     }
 
@@ -54,16 +63,19 @@ enum SignInPromptText {
     ///   - counter: The position among several accounts, or an empty text.
     static func consent(to operation: RequestedOperation, with name: String, _ counter: String) -> String {
         switch operation {
-        case .signSSH(_, let content): "\(details(content))\nWith the key:\(counter)\n\(name)"
-        case .signIn(let relyingParty) where relyingParty.kind == .ssh:
+        case .signSSH(_, let content, _): "\(details(content))\nWith the key:\(counter)\n\(name)"
+        case .signIn(let relyingParty, _) where relyingParty.kind == .ssh:
             "Sign with this key?\(counter)\n\(name)\n\(unstated)"
+        case .signIn(let relyingParty, _) where relyingParty.isEncryptionKey:
+            "\(EncryptionKeyText.use)\(counter)\n\(name)"
         case .create, .signIn: "Sign in as this account?\(counter)\n\(name)"
         }
     }
 
     /// Returns the text of a notice.
     static func notice(_ notice: Notice, _ operation: RequestedOperation) -> String {
-        switch (notice, operation.relyingParty.kind, operation) {
+        if operation.relyingParty.isEncryptionKey { return EncryptionKeyText.notice(notice) }
+        return switch (notice, operation.relyingParty.kind, operation) {
         case (.dataNotStated, _, _): "\(unstated) This device doesn't use its SSH key without that."
         case (.noPasskey, _, .signSSH), (.noPasskey, .ssh, _): "This device does not have the SSH key."
         case (.noPasskey, .domain, _): "This device has no passkey that this site accepts."
@@ -118,13 +130,20 @@ enum ConsentText {
         for operation: RequestedOperation,
         replacing replaced: [UserEntity]
     ) -> (text: String, ok: String) {
+        let isEncryptionKey = operation.relyingParty.isEncryptionKey
+        func name(_ account: UserEntity) -> String { Self.name(account, operation) }
         guard let first = replaced.first else {
+            guard !isEncryptionKey else {
+                return ("Create this encryption key?\n\(name(account))\n\(EncryptionKeyText.laterLoss)", "Create")
+            }
             let what = operation.isForSSH ? "Save an SSH key with this name?" : "Save a passkey for this account?"
             return ("\(what)\n\(name(account))", "Save")
         }
-        let what = replaced.count == 1 ? "the passkey" : "the \(replaced.count) passkeys"
+        let kind = isEncryptionKey ? "encryption key" : "passkey"
+        let what = replaced.count == 1 ? "the \(kind)" : "the \(replaced.count) \(kind)s"
         let old = replaced.count == 1 ? "The old one is" : "The old ones are"
         var text = "Replace \(what) of this account with a new one?\n\(old) deleted permanently."
+        if isEncryptionKey { text += " \(EncryptionKeyText.loss)" }
         // Each different name once.
         var named: [String] = []
         for name in replaced.map(name) where !named.contains(where: { $0.utf8.elementsEqual(name.utf8) }) {
@@ -153,13 +172,15 @@ enum ConsentText {
     ) -> String {
         SignInPromptText.consent(
             to: operation,
-            with: name(account),
+            with: name(account, operation),
             count > 1 ? " (\(position) of \(count))" : ""
         )
     }
 
-    private static func name(_ account: UserEntity) -> String {
+    private static func name(_ account: UserEntity, _ operation: RequestedOperation) -> String {
+        let isEncryptionKey = operation.relyingParty.isEncryptionKey
         let name = account.name.isEmpty ? account.displayName : account.name
-        return name.isEmpty ? "an account without a name" : "\(SafeText(quoting: name))"
+        guard !name.isEmpty else { return isEncryptionKey ? "a key without a name" : "an account without a name" }
+        return "\(SafeText(quoting: isEncryptionKey ? EncryptionKeyText.name(name) : name))"
     }
 }

@@ -18,12 +18,12 @@ struct ScriptedUser: UserInteraction {
         if problem == nil { try await hesitate() }
         let question =
             switch operation {
-            case .create(let site, _): "asked for the PIN to create a passkey for \(site)"
-            case .signIn(let site): "asked for the PIN to sign in to \(site)"
-            case .signSSH(let site, .login(let login)):
+            case .create(let site, _, _): "asked for the PIN to create a passkey for \(site)"
+            case .signIn(let site, _): "asked for the PIN to sign in to \(site)"
+            case .signSSH(let site, .login(let login), _):
                 "asked for the PIN to log in to an SSH server as \(SafeText(quoting: login.user.description)) with the key "
                     + "of \(site)"
-            case .signSSH(let site, .message(let message)):
+            case .signSSH(let site, .message(let message), _):
                 "asked for the PIN to sign for \(SafeText(quoting: message.namespace.description)) with the key of \(site)"
             }
         guard script.user != .wrongPIN else {

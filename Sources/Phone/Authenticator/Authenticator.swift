@@ -3,7 +3,6 @@
 internal import Crypto
 public import HybridCTAP
 internal import HybridPrimitives
-internal import HybridSSHAgent
 
 /// An authenticator that answers CTAP requests with a user's consent and passkeys from a store.
 ///
@@ -181,10 +180,8 @@ public actor Authenticator {
         _ request: MakeCredentialRequest
     ) async throws(AuthenticatorFailure) -> MakeCredentialResponse {
         guard SigningPasskey.algorithm(request) != nil else { throw .noSupportedAlgorithm }
-        let relyingParty = request.relyingParty.id
-        let kind = request.signedDataKind
-        guard kind == nil || SSHApplication(relyingParty.text) != nil else { throw .noSSHApplication }
-        let operation = RequestedOperation.create(relyingParty, for: kind)
+        let operation = try RequestedOperation(request)
+        let (relyingParty, kind) = (operation.relyingParty, request.signedDataKind)
         let unlocked = try await verifiedStore(for: operation)
         return try await retaining(unlocked, for: operation) { () async throws(AuthenticatorFailure) in
             let excluded = Set(request.excludeList.filter(\.isPublicKey).map(\.id))

@@ -154,6 +154,14 @@ public struct AuthenticatorFailure: ExplainedFailure, Equatable {
         "the other device asked for an SSH key that SSH does not support"
     )
 
+    /// An encryption key was requested, but not its secret, for which alone it exists.
+    public static let secretNotRequested = AuthenticatorFailure(
+        "secret-not-requested",
+        .dataError,
+        .missingParameter,
+        "the other device asked for an encryption key but not for its secret; use hybrid-key on the computer, and update it"
+    )
+
     /// A passkey on the exclude list exists here.
     public static let alreadyRegistered = AuthenticatorFailure(
         "already-registered",

@@ -176,6 +176,8 @@ package struct PasskeySummary: Sendable, Equatable {
     package let isUsable: Bool
     /// True if the passkey is an SSH key: it signs SSH data only, or belongs to OpenSSH.
     package var isSSHKey: Bool { signedDataKind == .ssh || relyingParty?.kind == .ssh }
+    /// True if the passkey is an encryption key, which exists for its secret only.
+    package var isEncryptionKey: Bool { relyingParty?.isEncryptionKey == true }
 
     init(record: RecordID, body: PasskeyListing) {
         self.record = record

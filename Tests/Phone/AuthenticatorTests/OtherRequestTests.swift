@@ -54,6 +54,7 @@ struct OtherRequestTests {
         (.noPasskey, 0x2E, "no passkey"), (.alreadyRegistered, 0x19, "already"), (.noSupportedAlgorithm, 0x26, "ES256"),
         (.signedDataMissing, 0x2E, "did not say"), (.signedDataMismatch, 0x02, "different from what it showed"),
         (.signedDataUnrecognized, 0x02, "neither"), (.noSSHApplication, 0x02, "SSH"),
+        (.secretNotRequested, 0x14, "not for its secret"),
         (.silentRequest, 0x2B, "consent"), (.storeUnusable("S."), 0x7F, "S."), (.notSaved("S."), 0x28, "S."),
         (.internalFault("S."), 0x7F, "S."),
     ]
