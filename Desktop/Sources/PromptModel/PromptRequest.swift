@@ -43,6 +43,11 @@ public struct PromptRequest: Equatable, Sendable {
             case "link": try facts.link()
             case "ssh-login": try facts.login()
             case "ssh-signature": try facts.signature()
+            case "secret-create": try facts.encryptionKey("Create the encryption key")
+            case "secret-add-phone": try facts.encryptionKey("Add a phone to the encryption key")
+            case "secret-open": try facts.openedKey()
+            case "secret-encrypt": try facts.file("Encrypt")
+            case "secret-decrypt": try facts.decryption()
             default: throw .unusableRequest
             }
         let limit = event.member("timeout_ms")?.integer() ?? 0
@@ -221,6 +226,44 @@ private struct RequestFacts {
         let fingerprint = try fingerprint().map { ["Key \($0)"] } ?? []
         return ("Link the phone that has ssh key \(key)", fingerprint + (try common()))
     }
+
+    /// A program of the user can make such a request at any time, and the phone can't tell which one did.
+    private static let anyProgram = "Any program of yours may have asked"
+
+    /// Returns the purpose of a request that concerns an encryption key.
+    func encryptionKey(_ operation: String) throws(PromptInputError) -> (String, [String]) {
+        guard let key = quoted("key") else { throw .unusableRequest }
+        return ("\(operation) \(key)", ["Passkey of \(try domain())"])
+    }
+
+    /// Returns the purpose of a request for an encryption key, and what it is opened for.
+    func openedKey() throws(PromptInputError) -> (String, [String]) {
+        let (purpose, passkey) = try encryptionKey("Open the key")
+        guard event.member("purpose") != nil else { return (purpose, passkey + [Self.anyProgram]) }
+        guard let use = quoted("purpose") else { throw .unusableRequest }
+        return (purpose, ["For \(use)"] + passkey + [Self.anyProgram])
+    }
+
+    /// Returns the purpose of a request for the secret of a passkey that encrypts or decrypts one file.
+    func file(_ operation: String) throws(PromptInputError) -> (String, [String]) {
+        ("\(operation) a file with the passkey of \(try domain())", [Self.anyProgram])
+    }
+
+    /// Returns the purpose of a request for the secret of a passkey that decrypts one file, and the number of the attempt.
+    ///
+    /// A file does not name its passkey, so several may have to be tried.
+    func decryption() throws(PromptInputError) -> (String, [String]) {
+        let (purpose, details) = try file("Decrypt")
+        guard event.member("attempt") != nil || event.member("attempts") != nil else { return (purpose, details) }
+        guard let attempt = event.member("attempt")?.integer(), let attempts = event.member("attempts")?.integer(),
+            1 <= attempt, attempt <= attempts, attempts <= Self.maximumAttempts
+        else { throw .unusableRequest }
+        let count = "Attempt \(attempt) of \(attempts): the file does not say which passkey opens it"
+        return (purpose, (attempts > 1 ? [count] : []) + details)
+    }
+
+    /// Maximum number of passkeys that are tried for a file.
+    private static let maximumAttempts = 1000
 
     private func byKey() throws(PromptInputError) -> String {
         guard let key = quoted("key") else { throw .unusableRequest }
