@@ -7,6 +7,8 @@
 import json, os, unittest
 
 import cbor, channel, ctap, keys, linking, noise, qr
+# A run of this file covers secrets, too.
+from test_secrets import Conversations, Files, Identities, Messages, SealedKeys, Stanzas
 from website import to_base64url
 
 with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Vectors", "vectors.json")) as file:
