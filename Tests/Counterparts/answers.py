@@ -32,6 +32,8 @@ class Answers:
         answers.add_argument("--not-selected", action="store_true", help="omit userSelected")
         answers.add_argument("--one-of-one", action="store_true", help="include numberOfCredentials although it is 1")
         answers.add_argument("--prf-later", action="store_true", help="no prf results at creation, as older phones")
+        answers.add_argument("--prf-refused", action="store_true", help="list prf, and create passkeys without it")
+        answers.add_argument("--prf-first-only", action="store_true", help="answer the first of two prf inputs")
         answers.add_argument("--silent-extensions", action="store_true", help="list extensions but return no outputs")
 
     def __init__(self, options, passkeys, encode):
@@ -115,8 +117,8 @@ class Answers:
         if self.options.silent_extensions:
             return outputs
         if "prf" in inputs:
-            outputs["prf"] = {"enabled": True}
-            if "eval" in inputs["prf"] and not self.options.prf_later:
+            outputs["prf"] = {"enabled": not self.options.prf_refused}
+            if "eval" in inputs["prf"] and not (self.options.prf_later or self.options.prf_refused):
                 outputs["prf"]["results"] = self._prf(identifier, inputs["prf"]["eval"])
         if "largeBlob" in inputs:
             outputs["largeBlob"] = {"supported": True}
@@ -128,7 +130,7 @@ class Answers:
             return outputs
         prf = inputs.get("prf", {})
         salts = prf.get("evalByCredential", {}).get(bytes.fromhex(identifier)) or prf.get("eval")
-        if salts:
+        if salts and not self.options.prf_refused:
             outputs["prf"] = {"results": self._prf(identifier, salts)}
         blob, kept = inputs.get("largeBlob", {}), self.passkeys.kept[identifier]
         if "write" in blob:
@@ -142,6 +144,14 @@ class Answers:
         return outputs
 
     def _prf(self, identifier, salts):
-        """Returns an HMAC under the passkey's secret, which is derived from its key here."""
-        secret = hashlib.sha256(b"prf" + bytes.fromhex(self.passkeys.kept[identifier]["key"])).digest()
-        return {name: hmac.digest(secret, salt, "sha256") for name, salt in salts.items()}
+        """Returns HMACs under the passkey's secret."""
+        secret = prf_secret(self.passkeys.kept[identifier])
+        return {name: hmac.digest(secret, salt, "sha256") for name, salt in salts.items()
+                if name == "first" or not self.options.prf_first_only}
+
+
+def prf_secret(passkey):
+    """Returns a stored passkey's secret, which is derived from its key unless it has one of its own."""
+    if "prf" in passkey:
+        return bytes.fromhex(passkey["prf"])
+    return hashlib.sha256(b"prf" + bytes.fromhex(passkey["key"])).digest()

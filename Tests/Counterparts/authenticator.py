@@ -26,7 +26,7 @@ ENDS = ["wait", "close", "goodbye", "long-goodbye", "drop", "linger"]
 PADDINGS = {"usual": channel.pad, "before-type": channel.pad_before_type, "least": channel.pad_least}
 
 
-def arguments():
+def arguments(words=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--relay", required=True)
     parser.add_argument("--ca", required=True)
@@ -75,7 +75,7 @@ def arguments():
     answers.add_argument("--more-members", action="store_true", help="add unknown members to responses")
     answers.add_argument("--answer-bytes", type=int, default=0, help="pad the response to this size")
     Answers.add_arguments(answers)
-    return parser.parse_args()
+    return parser.parse_args(words)
 
 
 class Authenticator:

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Encrypts and decrypts with secrets from a phone: stock age, pyrage, and programs that take a password.
+
+See ../README.md; scripts/acceptance starts this program with its dependencies.
+"""
+import os
+import sys
+from pathlib import Path
+
+# The judge, and a phone in Python.
+COUNTERPARTS = Path(__file__).resolve().parents[2] / "Counterparts"
+sys.path.append(str(COUNTERPARTS))
+
+from cases import CASES, FIRST
+from environment import SecretsEnvironment
+from harness.command import Arguments, names_of
+from harness.suite import run_suite
+
+TOOLS = ("setpriv", "openssl", "dbus-daemon", "dbus-monitor", "age", "gocryptfs", "restic", "borg", "cryptsetup")
+
+
+def arguments():
+    parser = Arguments("acceptance secrets", __doc__.splitlines()[0])
+    parser.add_argument("--cases", type=names_of("case", CASES), default=tuple(CASES), metavar="A,B",
+                        help=f"cases, of {', '.join(CASES)}; {' and '.join(FIRST)} run in any case, for their keys")
+    options = parser.parse_args()
+    # Debian has cryptsetup where only administrators have a search path.
+    os.environ["PATH"] += ":/usr/sbin:/sbin"
+    parser.require(TOOLS, "run secrets")
+    return options, parser.programs(options.bin_dir, "key", "relay", "auth", "lab")
+
+
+def main():
+    options, programs = arguments()
+    names = [name for name in CASES if name in FIRST or name in options.cases]
+    return run_suite("secrets", {name: CASES[name] for name in names},
+                     lambda folder, signals: SecretsEnvironment(programs, folder, signals), keep=options.keep)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
