@@ -27,7 +27,8 @@ class KeyEnvironment(TestEnvironment):
         self._number = 0
 
     def start(self):
-        certificates = Certificates(self.folder.scratch / "certificates", HOST, self.folder.environment())
+        self.certificates = certificates = Certificates(
+            self.folder.scratch / "certificates", HOST, self.folder.environment())
         self.radio = self.keep(VirtualRadio(self.programs, self.folder, self.waiting))
         self.relay = self.keep(Relay(self.programs, self.folder, certificates, self.waiting))
         self.phone = Phone(self.programs, self.folder, self.radio, self.relay, certificates, HOST, DOMAIN, self.pinentry)

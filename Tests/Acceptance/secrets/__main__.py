@@ -11,27 +11,34 @@ from pathlib import Path
 COUNTERPARTS = Path(__file__).resolve().parents[2] / "Counterparts"
 sys.path.append(str(COUNTERPARTS))
 
+import page_cases
 from cases import CASES, FIRST
 from environment import SecretsEnvironment
 from harness.command import Arguments, names_of
 from harness.suite import run_suite
 
 TOOLS = ("setpriv", "openssl", "dbus-daemon", "dbus-monitor", "age", "gocryptfs", "restic", "borg", "cryptsetup")
+PAGE_TOOLS = (*TOOLS, "chromium", "Xvfb", "openbox", "xdotool", "import", "zbarimg", "certutil")
 
 
 def arguments():
     parser = Arguments("acceptance secrets", __doc__.splitlines()[0])
     parser.add_argument("--cases", type=names_of("case", CASES), default=tuple(CASES), metavar="A,B",
                         help=f"cases, of {', '.join(CASES)}; {' and '.join(FIRST)} run in any case, for their keys")
+    parser.add_argument("--page", action="store_true",
+                        help=f"a page in a real Chromium instead; its cases are {', '.join(page_cases.CASES)}")
     options = parser.parse_args()
     # Debian has cryptsetup where only administrators have a search path.
     os.environ["PATH"] += ":/usr/sbin:/sbin"
-    parser.require(TOOLS, "run secrets")
+    parser.require(PAGE_TOOLS if options.page else TOOLS, "run secrets chromium" if options.page else "run secrets")
     return options, parser.programs(options.bin_dir, "key", "relay", "auth", "lab")
 
 
 def main():
     options, programs = arguments()
+    if options.page:
+        return run_suite("secrets", page_cases.CASES,
+                         lambda folder, signals: page_cases.PageEnvironment(programs, folder, signals), keep=options.keep)
     names = [name for name in CASES if name in FIRST or name in options.cases]
     return run_suite("secrets", {name: CASES[name] for name in names},
                      lambda folder, signals: SecretsEnvironment(programs, folder, signals), keep=options.keep)

@@ -34,7 +34,6 @@ class SecretsEnvironment(KeyEnvironment):
 
     def start(self):
         super().start()
-        self.authority = self.route[self.route.index("--cacert") + 1]
         self.tools = self.folder.scratch / "tools"
         self.tools.mkdir()
         self.key = self.tools / "hybrid-key"

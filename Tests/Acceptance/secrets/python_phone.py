@@ -38,7 +38,7 @@ class PythonPhone:
         """Scans a code; returns the session, which goes on by itself."""
         # The radio of all phones in this process.
         os.environ["DBUS_SYSTEM_BUS_ADDRESS"] = self._env.radio.address
-        words = ["--relay", f"127.0.0.1:{self._env.relay.port}", "--ca", str(self._env.authority), "--inspect",
+        words = ["--relay", f"127.0.0.1:{self._env.relay.port}", "--ca", str(self._env.certificates.authority), "--inspect",
                  *self._options, *options]
         return Session(authenticator.arguments(words), code, self.passkeys)
 
