@@ -86,6 +86,7 @@ let modules: [Target] = [
     module("HybridPrimitives", in: "Support", []),
     module("HybridCBOR", in: "Protocol", []),
     module("HybridCTAP", in: "Protocol", ["HybridPrimitives", "HybridCBOR", crypto]),
+    module("HybridAge", in: "Protocol", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", crypto]),
     module("HybridSecurityKey", in: "Protocol", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", crypto]),
     module("HybridCaBLE", ["HybridPrimitives", "HybridCBOR", crypto, cryptoExtras]),
     module("HybridSSHAgent", in: "Protocol", ["HybridPrimitives", crypto, cryptoExtras]),
@@ -167,7 +168,7 @@ let package = Package(
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridSecurityKey", "HybridCaBLE",
+                "HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridAge", "HybridSecurityKey", "HybridCaBLE",
                 "HybridSSHAgent", "HybridKeyService",
                 "HybridDeflate", "HybridWebAuthn", "HybridRelyingParty", "HybridQRScanning",
                 "HybridDBus",

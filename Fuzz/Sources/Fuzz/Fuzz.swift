@@ -12,6 +12,10 @@ private let targets: [String: FuzzTarget] = ["relay-tls": fuzzRelayTLS]
 #else
 /// All other targets; each has a folder with its name in `Corpus`.
 private let targets: [String: FuzzTarget] = [
+    "age-file": fuzzAgeFile,
+    "age-identity": fuzzAgeIdentity,
+    "age-plugin": fuzzAgePlugin,
+    "age-sealed": fuzzAgeSealed,
     "agent-message": fuzzAgentMessage,
     "assuan": fuzzAssuan,
     "authentication": fuzzAuthentication,
