@@ -33,7 +33,7 @@ package struct SealedKeyCreation: Sendable {
         let creation = SecretPasskeyCreation(name, relyingPartyID, nonce: nonce, excluding: [])
         let passkey = try await phone.create(creation)
         let question = PhoneQuestion(trying: passkey.descriptor, of: relyingPartyID, name, nonce)
-        let results = try await phone.results(for: question)
+        let results = try await results(for: question, creation)
         let sealed = SealedKey(
             sealing: key,
             name: name,
@@ -66,7 +66,7 @@ package struct SealedKeyCreation: Sendable {
         )
         let passkey = try await phone.create(creation)
         let question = PhoneQuestion(trying: passkey.descriptor, of: sealed.relyingPartyID, sealed.name, sealed.nonce)
-        let new = try await phone.results(for: question)
+        let new = try await results(for: question, creation)
         let added = sealed.adding(
             passkey.descriptor,
             passkey.results ?? new.key,
@@ -77,6 +77,18 @@ package struct SealedKeyCreation: Sendable {
             throw creation.useless(Self.otherResults, code: "other-results")
         }
         return added
+    }
+
+    /// Asks a new passkey for its results; a failure names the passkey, which exists already.
+    private func results(
+        for question: PhoneQuestion,
+        _ creation: SecretPasskeyCreation
+    ) async throws -> SecretPhone.Results {
+        do {
+            return try await phone.results(for: question)
+        } catch let failure as CommandFailure {
+            throw creation.leftPasskey(failure)
+        }
     }
 
     private static let otherResults =

@@ -96,6 +96,16 @@ struct SecretPasskeyCreation: Sendable {
         )
     }
 
+    /// Returns a failure of the sign-in that also says which passkey is left on the phone.
+    func leftPasskey(_ failure: CommandFailure) -> CommandFailure {
+        let passkey = "the passkey \(SafeText(quoting: request.user.name)) of \(relyingPartyID)"
+        return CommandFailure(
+            "\(failure.sentence); nothing is stored here, so delete \(passkey) on the phone",
+            code: failure.code,
+            status: failure.status
+        )
+    }
+
     /// The failure after which a passkey of no use is on the phone.
     func useless(_ cause: String, code: String) -> CommandFailure {
         CommandFailure(

@@ -89,6 +89,20 @@ struct CreationTests {
         }
     }
 
+    @Test("a sign-in that fails after the creation names the passkey that is left")
+    func leftPasskey() async throws {
+        try await TestFolder.with { folder in
+            let fixture = try SecretsFixture(in: folder)
+            let declined = CommandFailure("it was declined on the phone", code: "declined", status: .notPermitted)
+            let simulated = SimulatedPhone(SimulatedPhone.Behaviour(signInFailure: declined))
+            let failure = await #expect(throws: CommandFailure.self) { _ = try await fixture.seal(simulated) }
+            #expect(failure?.code == "declined" && failure?.status == .notPermitted)
+            let sentence = failure?.sentence ?? ""
+            #expect(sentence.hasPrefix("it was declined on the phone; "))
+            #expect(sentence.contains("\"backup (encryption key)\" of secret-abcdefghijklmnop.invalid"))
+        }
+    }
+
     @Test("a further phone opens the key, too, and the first one still does")
     func addition() async throws {
         try await TestFolder.with { folder in
