@@ -349,7 +349,8 @@ final class LabTests {
             ("deny:1", "deny takes no value"), ("two-phones,drop:request", "two-phones can be combined"),
             ("link:1", "link takes no value"), ("link,drop:request", "link can be combined"),
             ("two-phones,link", "two-phones can be combined"), ("link", "need --links FOLDER"),
-            (",", "is not a step"),
+            ("prf", "prf takes a value, as in prf:absent"), ("prf:later", "prf takes absent, ignored, disabled, first"),
+            ("prf:first,prf:sign-in", "prf appears twice"), (",", "is not a step"),
             ("approve,", "is not a step"),
         ]
     )

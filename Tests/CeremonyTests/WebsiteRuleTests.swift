@@ -41,6 +41,8 @@ struct WebsiteRuleTests {
         #expect(both["second"] == first && both["first"] != first && both.count == 2)
         #expect(try await signIn(["eval": one], ["--silent-extensions"]) == nil)
         #expect(try await signIn(["eval": one], ["--lacks", "prf"]) == nil)
+        #expect(try await signIn(["eval": one], ["--prf-refused"]) == nil)
+        #expect(try await signIn(["eval": two], ["--prf-first-only"]) == nil)
         #expect(try await signIn([:]) == nil)
 
         let later = try await environment.verdict(
@@ -52,6 +54,15 @@ struct WebsiteRuleTests {
             environment.keys + ["--prf-later"]
         )
         #expect(later.prf?.enabled == true && later.prf?.results == nil)
+        let disabled = try await environment.verdict(
+            on: try await environment.site(
+                "create-options",
+                ["--user", "disabled@example.com"],
+                with: options(["eval": one])
+            ),
+            environment.keys + ["--prf-refused"]
+        )
+        #expect(disabled.prf?.enabled == false && disabled.prf?.results == nil)
         let without = try await environment.verdict(
             on: try await environment.site("create-options", ["--user", "without@example.com"], with: options([:])),
             environment.keys + ["--lacks", "prf"]

@@ -153,7 +153,7 @@ struct LabPhone: Sendable {
         let end = try await session(relay, radio).serve(
             offer,
             linking: link.flatMap { links?.offer($0) },
-            info: Authenticator.info,
+            info: script.capabilities,
             handlers: user.handlers(wallet) { [report, links] event in
                 if case .clientVerified = event { connected() }
                 if case .linkOffered = event, let link, let links { report.linked(link, in: links) }
@@ -175,7 +175,7 @@ struct LabPhone: Sendable {
         let end = try await session(endpoint, radio).serveLinked(
             wakeUp,
             identity: identity,
-            info: Authenticator.info,
+            info: script.capabilities,
             handlers: user.handlers()
         )
         await user.authenticator.sessionEnded()
@@ -211,8 +211,15 @@ private struct SimulatedAuthenticator: Sendable {
         switch (script.user, request) {
         case (.noCredentials, .getAssertion): .failure(.noCredentials)
         case (.excluded, .makeCredential): .failure(.credentialExcluded)
-        default: await authenticator.answer(request)
+        default: altered(await authenticator.answer(request), to: request)
         }
+    }
+
+    /// Returns a response with the scripted fault of `prf`, if there is one, and reports it.
+    private func altered(_ response: CTAPResponse, to request: CTAPRequest) -> CTAPResponse {
+        guard let altered = script.prf?.altered(response, to: request) else { return response }
+        report.fault("returns \(altered.prf) for prf")
+        return altered.response
     }
 
     /// Returns the handlers of a session, which report events and requests; `observer` is called before an event is

@@ -23,7 +23,9 @@ struct PhoneCommand: AsyncParsableCommand {
             no-credentials, excluded; wait:SECONDS before the answer, pick:NUMBER of the account. The phone: slow or \
             slow:SECONDS; drop:STAGE (closes its tunnel), vanish:STAGE (cuts the connection) and hang:STAGE (stops \
             responding), where STAGE is tunnel, advert, handshake, introduction, request or answer; corrupt:STAGE \
-            (sends a wrong bit), where STAGE is handshake, introduction or answer; two-phones; advert-24. Further steps \
+            (sends a wrong bit), where STAGE is handshake, introduction or answer; two-phones; advert-24; prf:FAULT, where \
+            FAULT is absent (the extension is not listed), ignored (no output), disabled (new passkeys without it), \
+            first (no second result) or sign-in (no result at a registration). Further steps \
             are link, decline-tap, ignore-tap, error:NAME, reply:FILE and no-wallet, see below. With several scripts, \
             each ceremony uses the next one, and the last one is used for all that follow.
 

@@ -2,6 +2,8 @@
 
 internal import ArgumentParser
 internal import Glibc
+internal import HybridAuthenticator
+internal import HybridCTAP
 internal import HybridCaBLE
 
 /// The behavior of the lab's phone in one ceremony: the answer of the user, and faults of the phone.
@@ -64,6 +66,8 @@ struct PhoneScript: Sendable {
     var offersLink = false
     /// True if a suffix of 4 bytes follows the 20 bytes of the advert.
     var hasLongAdvert = false
+    /// The way in which `prf` falls short; `nil` if it does not.
+    var prf: ScriptedPRF?
     /// The error that the wallet reports instead of presenting a digital credential.
     var refusal: String?
     /// The bytes that the wallet sends as its reply.
@@ -106,6 +110,9 @@ struct PhoneScript: Sendable {
     /// True if the script requires a ``ScriptedSession``, because `AuthenticatorSession` cannot run it.
     var needsOwnSession: Bool { fault != nil || delay > .zero || hasLongAdvert }
 
+    /// The response of the phone to `authenticatorGetInfo`.
+    var capabilities: AuthenticatorInfo { prf?.capabilities(Authenticator.info) ?? Authenticator.info }
+
     private mutating func apply(_ name: String, _ value: String?) throws {
         switch (name, value) {
         case ("two-phones", nil): hasTwin = true
@@ -116,6 +123,11 @@ struct PhoneScript: Sendable {
             guard (1...64).contains(name.utf8.count) else { throw mistake("error takes a name such as NO_CREDENTIAL") }
             refusal = name
         case ("reply", let path?): reply = try contents(path)
+        case ("prf", let value?):
+            guard let prf = ScriptedPRF(rawValue: value) else {
+                throw mistake("prf takes \(ScriptedPRF.allCases.map(\.rawValue).joined(separator: ", "))")
+            }
+            self.prf = prf
         case ("slow", nil): delay = .seconds(1)
         case ("slow", let value?): delay = try seconds(value, of: name)
         case ("wait", let value?): wait = try seconds(value, of: name)
@@ -143,12 +155,12 @@ struct PhoneScript: Sendable {
     /// All steps, for error messages.
     static let steps =
         "approve, deny, wrong-uv, no-credentials, excluded, decline-tap, ignore-tap, wait:SECONDS, pick:NUMBER, slow[:SECONDS], "
-        + "drop:STAGE, vanish:STAGE, hang:STAGE, corrupt:STAGE, two-phones, advert-24, link, "
-        + "error:NAME, reply:FILE, no-wallet"
+        + "drop:STAGE, vanish:STAGE, hang:STAGE, corrupt:STAGE, two-phones, advert-24, "
+        + "prf:FAULT, link, error:NAME, reply:FILE, no-wallet"
 
     private static let examples = [
         "wait": "wait:2.5", "pick": "pick:2", "drop": "drop:request", "vanish": "vanish:request",
-        "hang": "hang:advert", "corrupt": "corrupt:answer",
+        "hang": "hang:advert", "corrupt": "corrupt:answer", "prf": "prf:absent",
         "error": "error:NO_CREDENTIAL", "reply": "reply:reply.json",
     ]
 

@@ -67,7 +67,7 @@ struct ScriptedSession: Sendable {
         try await send(answer.message2.bytes, .handshake, tunnel)
         var crypter = answer.takeKeys().open()
         let introduction = PostHandshakeMessage(
-            info: Authenticator.info.encoded,
+            info: script.capabilities.encoded,
             presentsCredentials: wallet != nil
         )
         try await send(try crypter.sealer.seal(introduction.encoded).bytes, .introduction, tunnel)
