@@ -37,11 +37,11 @@ def arguments():
 def main():
     options, programs = arguments()
     if options.page:
-        return run_suite("secrets", page_cases.CASES,
-                         lambda folder, signals: page_cases.PageEnvironment(programs, folder, signals), keep=options.keep)
-    names = [name for name in CASES if name in FIRST or name in options.cases]
-    return run_suite("secrets", {name: CASES[name] for name in names},
-                     lambda folder, signals: SecretsEnvironment(programs, folder, signals), keep=options.keep)
+        cases, kind = page_cases.CASES, page_cases.PageEnvironment
+    else:
+        cases = {name: case for name, case in CASES.items() if name in FIRST or name in options.cases}
+        kind = SecretsEnvironment
+    return run_suite("secrets", cases, lambda folder, signals: kind(programs, folder, signals), keep=options.keep)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Environment of secrets: radio, relay, phones, simulated prompts, and age with the plug-in."""
 import os
+import re
 import shlex
 
 import age
@@ -10,7 +11,7 @@ from harness.hybrid_key import LIMIT, KeyEnvironment
 from harness.phone import Person
 from harness.programs import Program, brief
 from harness.terminal import TerminalProgram
-from harness.waiting import must, poll
+from harness.waiting import must
 from python_phone import PythonPhone
 
 # Clients start the plug-in without options, so this program in its place adds the way to the relay. It keeps the name
@@ -27,6 +28,8 @@ esac
 exec "$key" "$@"
 """
 KEY = "backup"
+# The end of the question after a creation.
+QUESTION = "on your phone now?"
 
 
 class SecretsEnvironment(KeyEnvironment):
@@ -123,19 +126,22 @@ class SecretsEnvironment(KeyEnvironment):
     def create(self, name, *options, phones=None):
         """Creates a key on a terminal and confirms the copy, if there is one; returns prompts and terminal."""
         create = self.on_terminal(self.key, "secret", "create", name, "--open", *options)
-        phones = phones or [self.quick, self.quick]
-        shows = "--no-copy" not in options
-
-        def is_shown():
-            return create.status is not None or (shows and "AGE-SECRET-KEY-1" in create.said())
-
-        prompts = self.approved(create, *phones, until=is_shown)
-        if shows:
-            self.copies[name] = shown_key(create)
+        prompts = self.approved(create, *(phones or [self.quick, self.quick]), until=lambda: _asks(create, QUESTION))
+        create.write("yes\n")
+        if "--no-copy" not in options:
+            self.copies[name] = self.shown_key(create)
             create.write(f"{self.copies[name][-6:]}\n")
         self.ended(create)
         must(create.status == 0, f"expected {name} to be created; {create.name} {create.ending}: {create.said()}")
         return prompts, create
+
+    def shown_key(self, program):
+        """Waits for an age key and a question on a terminal; returns the key."""
+        def look():
+            _asks(program, "")
+            return re.search(r"AGE-SECRET-KEY-1[A-Z0-9]{58}(?=\s)", program.said())
+
+        return self.waiting.until("an age key on the terminal", look, LIMIT)[0]
 
     def judge_key(self, identifier, secret):
         """Returns a key that the judge seals for two phones and another recipient, with a comment in the payload."""
@@ -153,6 +159,7 @@ class SecretsEnvironment(KeyEnvironment):
 
     def identity(self, name):
         """Returns the identity in a key's file, as the judge reads it."""
+        must(self.file(name).exists(), f"expected the key {name}, which another case creates")
         line, = (line for line in self.file(name).read_text().splitlines() if not line.startswith("#"))
         return sealed.Sealed.read(line)
 
@@ -162,14 +169,10 @@ class SecretsEnvironment(KeyEnvironment):
         return self.copies[name]
 
 
-def shown_key(program):
-    """Waits for an age key on a terminal; returns it."""
-    def look():
-        must(program.status is None, f"expected a question; {program.name} {program.ending}: {program.said()}")
-        found = [word for word in program.said().split() if word.startswith("AGE-SECRET-KEY-1") and len(word) == 74]
-        return found and found[0]
-
-    return poll(look, LIMIT)
+def _asks(program, text):
+    """Returns true if a program on a terminal has asked a question; fails if it has ended."""
+    must(program.status is None, f"expected {program.name} to ask {text!r}; it {program.ending}: {program.said()}")
+    return text in program.said()
 
 
 def succeeded(program, text=""):

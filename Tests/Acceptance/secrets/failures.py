@@ -53,8 +53,9 @@ def declined_second(env):
 
 def cancelled(env):
     """The user closes the window: age and `derive` end, and the ceremony, too."""
-    for program in (env.secret("derive", QUICK, "x"),
-                    env.run("age", "-d", "-i", env.file(QUICK), encrypted(env, env.identity(QUICK).recipient))):
+    file = encrypted(env, env.identity(QUICK).recipient)
+    for words in ([env.key, "secret", "derive", QUICK, "x"], ["age", "-d", "-i", env.file(QUICK), file]):
+        program = env.run(*words)
         prompt = env.prompts.next(program=program)
         prompt.answer("cancel")
         env.ended(program)

@@ -7,7 +7,7 @@ import stat
 import age
 import ctap
 import sealed
-from environment import KEY, failed, shown_key, succeeded
+from environment import KEY, QUESTION, failed, succeeded
 from harness.phone import Person
 from harness.waiting import must
 from python_phone import PythonPhone
@@ -33,9 +33,13 @@ def create(env):
         must(comment in lines, f"expected {comment!r}; found {lines}")
     key = env.identity(KEY)
     must((key.name, key.rp_id, len(key.phones)) == (KEY, request["rp_id"], 1), f"expected one phone's key; found {key}")
-    asked = " ".join(talk.description for talk in env.phone.dialogues())
-    must(f"“{KEY}”" in asked, f"expected the phone to ask about the key by its name; found {asked}")
-    env.logged("created")
+    asked = [talk.description for talk in env.phone.dialogues()]
+    for words in ("Create this encryption key?", "Give the other device this key?"):
+        must(any(words in text and f'"{KEY}"' in text and "Encryption key\n" in text for text in asked),
+             f"expected the phone to ask {words!r} with the key's name; found {asked}")
+    entries = env.key_command("log").strip().split("\n")[-2:]
+    must([entry.split("  ")[1] for entry in entries] == ["answered"] * 2 and all(KEY in one for one in entries),
+         f"expected both approvals in the journal; found {entries}")
 
 
 def judged(env):
@@ -46,6 +50,8 @@ def judged(env):
     recipient = age.recipient_of(age.point_of(age.private_key(other)))
     create = env.on_terminal(env.key, "secret", "create", QUICK, "--open", "--no-copy", "--also-to", recipient)
     sessions = [env.answer(env.prompts.next(program=create), env.quick) for _ in range(2)]
+    env.waiting.until("the question", lambda: QUESTION in create.said(), 30)
+    create.write("yes\n")
     env.ended(create)
     succeeded(create)
     must("AGE-SECRET-KEY-1" not in create.said(), "expected no copy on the terminal; found one")
@@ -86,7 +92,7 @@ def refused(env):
                         ([*create, "../new", "--no-copy", "--also-to", _recipient()], "../new"),
                         ([env.key, "secret", "derive", "none", "x"], "none"),
                         ([env.key, "secret", "recipient", "none"], "none")):
-        done = env.brief(*words, check=False)
+        done = env.brief(*words, check=False, seconds=20)
         must(done.returncode not in (0, -6) and done.stderr and not done.stdout,
              f"expected {words[2:]} to fail with a sentence; it ended with {done.returncode}: {done.stdout}")
         must(file is None or not env.file(file).exists(), f"expected no file of {file}; found one")
@@ -123,7 +129,7 @@ def check(env):
     must(found == {"operation": "secret-open", "key": KEY, "rp_id": env.identity(KEY).rp_id},
          f"expected a prompt for the key; found {found}")
     asked = env.phone.dialogues()[-1].description
-    must(f"“{KEY}”" in asked, f"expected the phone's question to name the key; found {asked}")
+    must(f'"{KEY}"' in asked, f"expected the phone's question to name the key; found {asked}")
 
 
 def derive(env):
@@ -226,8 +232,9 @@ def imported(env):
 def wrong_copy(env):
     """Wrong characters of the copy are not accepted; the right ones are, afterwards."""
     create = env.on_terminal(env.key, "secret", "create", "copied", "--open")
-    env.approved(create, env.quick, env.quick, until=lambda: "AGE-SECRET-KEY-1" in create.said())
-    key = shown_key(create)
+    env.approved(create, env.quick, env.quick, until=lambda: QUESTION in create.said())
+    create.write("yes\n")
+    key = env.shown_key(create)
     before = len(create.said())
     create.write("XXXXXX\n")
     env.waiting.until("the question again", lambda: len(create.said()) > before + len("XXXXXX\n"), 30)

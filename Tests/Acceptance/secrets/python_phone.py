@@ -38,8 +38,9 @@ class PythonPhone:
         """Scans a code; returns the session, which goes on by itself."""
         # The radio of all phones in this process.
         os.environ["DBUS_SYSTEM_BUS_ADDRESS"] = self._env.radio.address
-        words = ["--relay", f"127.0.0.1:{self._env.relay.port}", "--ca", str(self._env.certificates.authority), "--inspect",
-                 *self._options, *options]
+        authority = str(self._env.certificates.authority)
+        relay = f"127.0.0.1:{self._env.relay.port}"
+        words = ["--relay", relay, "--ca", authority, "--inspect", *self._options, *options]
         return Session(authenticator.arguments(words), code, self.passkeys)
 
 
