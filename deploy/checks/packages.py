@@ -250,6 +250,19 @@ def remote(machine: Machine) -> None:
     report("hybrid-remote: extension, manifests of the host, user unit, login")
 
 
+def plugin(machine: Machine) -> None:
+    """Starts the plug-in of age by both names, as age does."""
+    for name in ("age-plugin-phone", "age-plugin-fido2prf"):
+        if (program := machine.run("readlink", "-e", f"/usr/bin/{name}").strip()) != "/usr/bin/hybrid-key":
+            fail(f"{name} leads to {program}, not to hybrid-key")
+        said = machine.run("sh", "-c", f"printf -- '-> done\\n\\n' | {name} --age-plugin=identity-v1")
+        if said != "-> done\n\n":
+            fail(f"{name} says {said!r} to an age client without files")
+        if ".Nm age-plugin-phone" not in machine.run("zcat", f"/usr/share/man/man1/{name}.1.gz"):
+            fail(f"{name} has no manual")
+    report("hybrid-key: the plug-in of age by both names, with manuals")
+
+
 HELPER_UNITS = ("hybrid-uhid.socket", "hybrid-uhid.service")
 
 
@@ -350,6 +363,8 @@ def remove_packages(machine: Machine, before: dict) -> None:
     machine.run("dpkg", "--purge", *PROGRAMS)
     if difference := left_behind(before, snapshot(machine.root)):
         fail(f"files left after a purge: {difference[:20]}")
+    if machine.ask("update-alternatives", "--query", "age-plugin-fido2prf"):
+        fail("the alternative age-plugin-fido2prf is left")
     if machine.ask("dpkg-query", "-W", "-f", "${Package} ", "hybrid-*"):
         fail("dpkg still lists the packages")
     for name in ("hybrid-relay", "_hybrid-uhid"):
@@ -384,6 +399,7 @@ def main() -> None:
             host = relay_by_unit(machine, folder)
             ceremony(machine, host)
             helper_by_unit(machine, version)
+            plugin(machine)
             remote(machine)
             upgrade(machine, packages["hybrid-relay"], folder, host)
             upgrade_helper(machine, packages["hybrid-key"], folder)
