@@ -5,6 +5,7 @@ See ../README.md; scripts/acceptance starts this program with its dependencies.
 """
 import os
 import sys
+from pathlib import Path
 
 from cases import ALL, CASES
 from environment import RemoteEnvironment
@@ -21,7 +22,12 @@ def arguments():
     parser = Arguments("acceptance remote", __doc__.splitlines()[0])
     parser.add_argument("--cases", type=names_of("case", ALL), default=tuple(CASES), metavar="A,B",
                         help=f"cases, of {', '.join(ALL)}; default all but latency")
+    parser.add_argument("--openssh", type=lambda path: Path(path).resolve(), metavar="DIR",
+                        help="another release of OpenSSH, in a folder of unpacked packages; see "
+                             "Tests/Acceptance/README.md")
     options = parser.parse_args()
+    if options.openssh and not options.openssh.is_dir():
+        parser.unavailable(f"no folder {options.openssh}; Tests/Acceptance/README.md describes how to make it")
     parser.require(TOOLS, "run chromium remote")
     if os.geteuid() != 0:
         parser.unavailable("run it as root, which may give the hosts networks and servers of their own")
@@ -34,7 +40,8 @@ def main():
         os.environ[INSIDE] = "1"
         os.execvp("unshare", ["unshare", "--net", "--", sys.executable, *sys.argv])
     return run_suite("remote", {name: ALL[name] for name in options.cases},
-                     lambda folder, signals: RemoteEnvironment(programs, folder, signals), keep=options.keep)
+                     lambda folder, signals: RemoteEnvironment(programs, folder, signals, options.openssh),
+                     keep=options.keep)
 
 
 if __name__ == "__main__":

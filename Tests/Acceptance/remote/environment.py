@@ -12,6 +12,7 @@ import shlex
 import socket
 
 from harness.hybrid_key import LIMIT, Agent, KeyEnvironment
+from harness.openssh import OpenSSH
 from harness.phone import Person
 from harness.programs import Program, brief
 from harness.relying_party import RelyingParty
@@ -26,15 +27,25 @@ EXTENSION = b"webauthn@hybrid.invalid"
 class RemoteEnvironment(KeyEnvironment):
     """Everything that a sign-in on another host needs."""
 
+    def __init__(self, programs, folder, signals, openssh=None):
+        super().__init__(programs, folder, signals)
+        self._openssh = openssh
+
     def start(self):
         self._agents = []
         brief(["ip", "link", "set", "lo", "up"], environment=os.environ)
         super().start()
-        self.heading = brief(["ssh", "-V"], environment=self.environment).stderr.strip()
+        self.openssh = installed = OpenSSH(self.environment)
+        self.heading = installed.version
+        if self._openssh:
+            # The host c is still of the installed version.
+            self.openssh = OpenSSH.unpacked(self.environment, self._openssh, self.folder.scratch / "openssh")
+            self.heading = f"{self.openssh.version}; host c: {installed.version}"
         key = self.folder.scratch / "id"
         brief(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], environment=self.environment)
         public = key.with_suffix(".pub").read_text()
-        self.b, self.c = (self.keep(Host(name, self, public)) for name in "bc")
+        self.b = self.keep(Host("b", self, public, self._openssh))
+        self.c = self.keep(Host("c", self, public))
         self.b.link(1)
         self.c.link(2, self.b)
         known = self.folder.home / ".ssh" / "known_hosts"
@@ -106,7 +117,8 @@ class RemoteEnvironment(KeyEnvironment):
     def ssh(self, agent, command, *options, host=None, text=None, kind=Program, name="ssh"):
         """Starts ssh from this computer to b, or another host, with a command for its shell; with -A by default."""
         forwards = any(option == "-a" or option.startswith("ForwardAgent=") for option in options)
-        words = ["ssh", "-F", self.config, *([] if forwards else ["-A"]), *options, (host or self.b).alias, command]
+        words = [self.openssh["ssh"], "-F", self.config, *([] if forwards else ["-A"]), *options,
+                 (host or self.b).alias, command]
         variables = {**self.environment, "SSH_AUTH_SOCK": str(agent.socket)}
         return self.keep(kind(name, words, log=self.folder.path(f"{self.number()}-{name}.log"), environment=variables,
                               text=text))

@@ -2,48 +2,60 @@
 """Hosts that only ssh reaches: each has network, processes, /tmp and /run of its own, and a real sshd."""
 import json
 import os
+import pwd
 import re
 import shlex
 import signal
 from pathlib import Path
 
+from harness.openssh import wrap
 from harness.programs import Program, brief
 from harness.ssh_agent import fingerprint
 from harness.waiting import Failed, must
 
-# sshd is the first process, so that no other one outlives it. $1 is the host's folder, $2 hybrid-remote.
+# sshd is the first process, so that no other one outlives it. $1 is the host's folder, $2 hybrid-remote, $3 the home of the
+# account, where newer releases of OpenSSH have the sockets of forwarded agents, $4 sshd, $5 another OpenSSH.
 START = """set -e
 mount --bind "$2" "$1/bin/hybrid-remote"
+[ -z "$5" ] || mount --bind "$5" "$1/openssh"
+mount --bind "$1/home" "$3"
 mount --rbind "$1" /tmp
 mount -t tmpfs -o mode=755 tmpfs /run
 mkdir -m 755 /run/sshd
 ip link set lo up
-exec /usr/sbin/sshd -D -e -f /tmp/sshd_config"""
+exec "$4" -D -e -f /tmp/sshd_config"""
+HOME = pwd.getpwuid(os.getuid()).pw_dir
 
 
 class Host:
     """A host with a name in known_hosts; `address` is that on the link by which it is reached."""
 
-    def __init__(self, name, env, authorized):
+    def __init__(self, name, env, authorized, openssh=None):
         self.name, self.alias = name, f"{name}.test"
         self.folder = folder = env.folder.scratch / f"host-{name}"
-        for part in (folder, folder / "home", folder / "bin", folder / "home" / ".ssh"):
+        for part in (folder, folder / "home", folder / "bin", folder / "home" / ".ssh", folder / "openssh"):
             part.mkdir(mode=0o755)
         folder.chmod(0o1777)
         (folder / "bin" / "hybrid-remote").touch()
+        server, options = "/usr/sbin/sshd", []
+        if openssh:
+            server = "/tmp/bin/sshd"
+            options = wrap(openssh, folder / "bin", Path("/tmp/openssh"), Path("/tmp/bin"))
         key = folder / "host_key"
         brief(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], environment=env.environment)
         self._key = key.with_suffix(".pub").read_text().split()[:2]
         self.fingerprint = fingerprint(key.with_suffix(".pub"))
         (folder / "authorized_keys").write_text(authorized, encoding="ascii")
         (folder / "sshd_config").write_text(
+            "".join(f"{option}\n" for option in options) +
             "Port 22\nHostKey /tmp/host_key\nAuthorizedKeysFile /tmp/authorized_keys\nStrictModes no\nPidFile none\n"
             "PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin yes\nLogLevel VERBOSE\n"
             "SetEnv HOME=/tmp/home PATH=/tmp/bin:/usr/sbin:/usr/bin:/sbin:/bin\n", encoding="ascii")
         # No variable of the lab.
         self.program = Program(
             f"sshd-{name}", ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--", "sh",
-                             "-c", START, "sh", folder, env.programs.remote],
+                             "-c", START, "sh", folder, env.programs.remote, HOME, server,
+                             openssh or ""],
             log=env.folder.path(f"sshd-{name}.log"), environment=env.folder.environment())
         env.waiting.watch(self.program)
         env.waiting.until(f"sshd of {self.alias} to listen", lambda: "Server listening" in self.program.said(), 60)

@@ -172,7 +172,7 @@ def ssh_keys(env):
     options = env.site.request_options()
     ask = env.ask(agent, options)
     prompt = env.question(ask)
-    here = brief(["ssh-add", "-L"], environment=variables).stdout
+    here = brief([env.openssh["ssh-add"], "-L"], environment=variables).stdout
     there = env.ssh(agent, "ssh-add -L")
     env.ended(there, 10)
     must(here and there.said() == here == keygen.said(), f"expected the key on both hosts; found {there.said()} and {here}")
@@ -192,7 +192,7 @@ class OtherAgent:
 
     def __init__(self, env):
         self.socket = env.folder.sockets / f"other-{env.number()}.sock"
-        self.program = Program("ssh-agent", ["ssh-agent", "-D", "-a", self.socket], environment=env.environment,
+        self.program = Program("ssh-agent", [env.openssh["ssh-agent"], "-D", "-a", self.socket], environment=env.environment,
                                log=env.folder.path(f"ssh-agent-{env.number()}.log"))
         env.waiting.until("ssh-agent to listen", self.socket.exists, 60)
 

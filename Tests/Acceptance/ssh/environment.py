@@ -9,10 +9,10 @@ import shlex
 import socket
 
 from harness.hybrid_key import Agent, KeyEnvironment
+from harness.openssh import OpenSSH
 from harness.phone import Person
 from harness.programs import Program, brief
 from harness.ssh_agent import fingerprint
-from openssh import OpenSSH
 
 COMMENT = "work laptop"
 
