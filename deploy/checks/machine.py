@@ -12,16 +12,18 @@ class Machine:
     # Longest start of the machine and longest command in it, in seconds.
     START, COMMAND = 90, 300
 
-    def __init__(self, root: pathlib.Path):
+    def __init__(self, root: pathlib.Path, console: pathlib.Path | None = None, options: tuple = ()):
         self.root = root
+        self.options = options
+        self.log_path = console or root.parent / "console"
 
     def __enter__(self) -> "Machine":
-        self.log = open(self.root.parent / "console", "w+", encoding="utf-8", errors="replace")
+        self.log = open(self.log_path, "w+", encoding="utf-8", errors="replace")
         # Only a running systemd registers machines.
         unit = [] if os.path.isdir("/run/systemd/system") else ["--keep-unit"]
         self.nspawn = subprocess.Popen(
             ["systemd-nspawn", "--quiet", "--register=no", *unit, "--private-network", "--machine=hybrid-packages",
-             "-D", self.root, "--boot"],
+             *self.options, "-D", self.root, "--boot"],
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=subprocess.STDOUT, start_new_session=True)
         try:
             self.leader = self.first_process()

@@ -52,6 +52,10 @@ class RemoteBrowser:
         self.tab = self.browser.tab
         self.tab.open(f"{ORIGIN}/")
 
+    def announce(self, agent):
+        """Begins an ssh session that is announced; it prints `ready` then."""
+        return self._env.ssh(agent, "hybrid-remote announce && echo ready; sleep 600")
+
     def is_attached(self):
         """Returns what a page can see: Chromium offers no autofill while an extension answers requests."""
         return not self.tab.evaluate("PublicKeyCredential.getClientCapabilities().then((c) => c.conditionalGet)")
@@ -59,7 +63,7 @@ class RemoteBrowser:
     def session(self, agent):
         """Begins an ssh session with an agent in place of earlier ones, announces it, waits for the extension."""
         env = self._env
-        session = env.ssh(agent, "hybrid-remote announce && echo ready; sleep 600")
+        session = self.announce(agent)
         env.waiting.until("the session", lambda: "ready" in session.said(), 60)
         if self._session:
             self._session.stop()

@@ -43,28 +43,35 @@ class RemoteEnvironment(KeyEnvironment):
             self.heading = f"{self.openssh.version}; host c: {installed.version}"
         key = self.folder.scratch / "id"
         brief(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], environment=self.environment)
+        hosts = self.start_hosts(key)
+        known = self.folder.home / ".ssh" / "known_hosts"
+        known.parent.mkdir(mode=0o700)
+        known.write_text("".join(host.known() for host in hosts), encoding="ascii")
+        self.config = self.folder.scratch / "ssh_config"
+        self.configure(self.config, known, key, hosts)
+        self.site = RelyingParty(ORIGIN, self.folder.path("site.jsonl"))
+        self.allow("b.test")
+
+    def start_hosts(self, key):
+        """Starts the hosts, which permit logins with a key; returns them."""
         public = key.with_suffix(".pub").read_text()
         self.b = self.keep(Host("b", self, public, self._openssh))
         self.c = self.keep(Host("c", self, public))
         self.b.link(1)
         self.c.link(2, self.b)
-        known = self.folder.home / ".ssh" / "known_hosts"
-        known.parent.mkdir(mode=0o700)
-        known.write_text(self.b.known() + self.c.known(), encoding="ascii")
         # The programs of b log in to c with a copy of the key.
         on_b = self.b.folder / "home" / ".ssh"
         (on_b / "known_hosts").write_text(self.c.known(), encoding="ascii")
         (on_b / "id").write_bytes(key.read_bytes())
         (on_b / "id").chmod(0o600)
-        self.config = self.folder.scratch / "ssh_config"
-        self._configure(self.config, known, key)
-        self._configure(on_b / "config", "/tmp/home/.ssh/known_hosts", "/tmp/home/.ssh/id")
-        self.site = RelyingParty(ORIGIN, self.folder.path("site.jsonl"))
-        self.allow("b.test")
+        self.configure(on_b / "config", "/tmp/home/.ssh/known_hosts", "/tmp/home/.ssh/id", [self.c])
+        return [self.b, self.c]
 
-    def _configure(self, file, known, key):
-        hosts = "".join(f"Host {host.alias}\n  HostName {host.address}\n  HostKeyAlias {host.alias}\n"
-                        for host in (self.b, self.c))
+    @staticmethod
+    def configure(file, known, key, hosts):
+        """Writes the configuration of ssh."""
+        hosts = "".join(f"Host {host.alias}\n  HostName {host.address}\n  HostKeyAlias {host.alias}\n  User {host.user}\n"
+                        for host in hosts)
         file.write_text(
             f"{hosts}Host *\n  UserKnownHostsFile {known}\n  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking yes\n"
             f"  IdentityFile {key}\n  IdentitiesOnly yes\n  BatchMode yes\n  ConnectTimeout 30\n  LogLevel ERROR\n"
@@ -115,10 +122,13 @@ class RemoteEnvironment(KeyEnvironment):
     # ---- ssh ---------------------------------------------------------------------------------------------------------
 
     def ssh(self, agent, command, *options, host=None, text=None, kind=Program, name="ssh"):
-        """Starts ssh from this computer to b, or another host, with a command for its shell; with -A by default."""
+        """Starts ssh from this computer to b, or another host, with a command for its shell; with -A by default.
+
+        Without a command, it is a login whose shell reads the text.
+        """
         forwards = any(option == "-a" or option.startswith("ForwardAgent=") for option in options)
         words = [self.openssh["ssh"], "-F", self.config, *([] if forwards else ["-A"]), *options,
-                 (host or self.b).alias, command]
+                 (host or self.b).alias, *([command] if command else [])]
         variables = {**self.environment, "SSH_AUTH_SOCK": str(agent.socket)}
         return self.keep(kind(name, words, log=self.folder.path(f"{self.number()}-{name}.log"), environment=variables,
                               text=text))

@@ -24,14 +24,14 @@ mount -t tmpfs -o mode=755 tmpfs /run
 mkdir -m 755 /run/sshd
 ip link set lo up
 exec "$4" -D -e -f /tmp/sshd_config"""
-HOME = pwd.getpwuid(os.getuid()).pw_dir
+ACCOUNT = pwd.getpwuid(os.getuid())
 
 
 class Host:
     """A host with a name in known_hosts; `address` is that on the link by which it is reached."""
 
     def __init__(self, name, env, authorized, openssh=None):
-        self.name, self.alias = name, f"{name}.test"
+        self.name, self.alias, self.user = name, f"{name}.test", ACCOUNT.pw_name
         self.folder = folder = env.folder.scratch / f"host-{name}"
         for part in (folder, folder / "home", folder / "bin", folder / "home" / ".ssh", folder / "openssh"):
             part.mkdir(mode=0o755)
@@ -54,8 +54,8 @@ class Host:
         # No variable of the lab.
         self.program = Program(
             f"sshd-{name}", ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--", "sh",
-                             "-c", START, "sh", folder, env.programs.remote, HOME, server,
-                             openssh or ""],
+                             "-c", START, "sh", folder, env.programs.remote, ACCOUNT.pw_dir,
+                             server, openssh or ""],
             log=env.folder.path(f"sshd-{name}.log"), environment=env.folder.environment())
         env.waiting.watch(self.program)
         env.waiting.until(f"sshd of {self.alias} to listen", lambda: "Server listening" in self.program.said(), 60)

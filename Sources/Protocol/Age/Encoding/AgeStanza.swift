@@ -85,7 +85,7 @@ package struct AgeFormatError: Error, Hashable, Sendable, CustomStringConvertibl
     /// A file does not begin with the header of an age file.
     package static let header = AgeFormatError("there is no header of an age file")
     /// A stanza of a known type has other arguments, or another length.
-    package static let knownStanza = AgeFormatError("a stanza has other contents than its type defines")
+    package static let knownStanza = AgeFormatError("a stanza has different contents from those of its type")
     /// A text is not the identity of a passkey, or of a key that a phone opens.
     package static let identity = AgeFormatError("the identity is malformed")
     /// The version of an identity is not known here.
