@@ -83,3 +83,17 @@ struct StoreTests {
         }
     }
 }
+
+@Suite("Memory that a command reads as a file")
+struct SealedMemoryTests {
+    @Test("is read again and again by its path, and can't be changed")
+    func contents() throws {
+        let descriptor = try #require(SealedMemory.make(Array("AGE-SECRET-KEY-1X\n".utf8)))
+        defer { close(descriptor) }
+        let path = "/dev/fd/\(descriptor)"
+        for _ in 0..<3 { #expect(TestFile.text(path) == "AGE-SECRET-KEY-1X\n") }
+        #expect(write(descriptor, "x", 1) == -1 && ftruncate(descriptor, 0) == -1)
+        // A command inherits it.
+        #expect(fcntl(descriptor, F_GETFD) & FD_CLOEXEC == 0)
+    }
+}

@@ -134,6 +134,14 @@ struct ConversationTests {
         }
     }
 
+    @Test("end above the limit of the client's part")
+    func limit() throws {
+        var input = PluginInput()
+        let line = [UInt8](repeating: UInt8(ascii: "-"), count: PluginInput.maximumLength)
+        #expect(try input.add(line).isEmpty)
+        #expect(throws: AgeFormatError.stanza) { _ = try input.add([UInt8(ascii: "-")]) }
+    }
+
     @Test("never use a nonce for two file keys")
     func nonces() throws {
         let identity = try #require(try AgeVectors.list("fido2prf_identity").first).text("identity")
