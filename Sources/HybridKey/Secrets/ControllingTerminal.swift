@@ -55,8 +55,19 @@ final class ControllingTerminal: Sendable {
 
     private func write(_ bytes: [UInt8]) { _ = writeAll(bytes, to: descriptor) }
 
-    /// Returns the line that the user enters; `nil` at the end of the input.
+    /// Ctrl-C, which ends an answer instead of this program, so that its user learns what is left on the phone.
+    private static let interrupt: UInt8 = 3
+
+    /// Returns the line that the user enters; `nil` at the end of the input, and after Ctrl-C.
     private func answer(_ question: [UInt8]) -> String? {
+        var settings = termios()
+        tcgetattr(descriptor, &settings)
+        var changed = settings
+        changed.c_lflag &= ~tcflag_t(ISIG)
+        // VEOL, a further end of a line.
+        changed.c_cc.11 = Self.interrupt
+        tcsetattr(descriptor, TCSANOW, &changed)
+        defer { tcsetattr(descriptor, TCSANOW, &settings) }
         // Keys that were pressed before are not an answer.
         tcflush(descriptor, TCIFLUSH)
         write(question)
@@ -65,7 +76,7 @@ final class ControllingTerminal: Sendable {
             var byte: UInt8 = 0
             let count = read(descriptor, &byte, 1)
             if count < 0, errno == EINTR { continue }
-            guard count == 1 else { return nil }
+            guard count == 1, byte != Self.interrupt else { return nil }
             if byte == UInt8(ascii: "\n") { return String(decoding: line, as: UTF8.self) }
             line.append(byte)
         }

@@ -76,19 +76,30 @@ struct SecretCreateCommand: AsyncParsableCommand {
             sealed = try await creation.addPhone(to: sealed)
         }
         if !noCopy, let terminal { try showCopy(of: key, terminal) }
-        try store.add(sealed, as: name.name)
+        do throws(CommandFailure) {
+            try store.add(sealed, as: name.name)
+        } catch {
+            // The phone has the passkey already, so the key must not be lost.
+            HybridKey.report(
+                "keep these lines in a file for age -i, or delete the passkey \"\(account)\" on the phone:"
+            )
+            try StandardOutput.write(SecretStore.text(sealed))
+            throw error
+        }
         HybridKey.report("copy \(store.path(of: name.name)) next to your backups; without it, the phone is useless")
         try StandardOutput.writeLine("\(sealed.recipient)")
     }
 
+    /// The name of the account on the phone.
+    private var account: String { "\(name.name) (encryption key)" }
+
     private func confirmPhone(_ terminal: ControllingTerminal?) async throws {
-        let account = "\(name.name) (encryption key)"
         guard let terminal else {
             return HybridKey.report("check that your phone has the passkey \"\(account)\" now")
         }
         guard await terminal.isConfirmed("Is \"\(account)\" on your phone now? (yes or no) ") else {
             throw CommandFailure(
-                "nothing is stored; another person may have scanned the code. Try again where no other person sees it",
+                "nothing is stored, because another person may have scanned the code; try again where no other person sees it",
                 code: "not-your-phone",
                 status: .notPermitted
             )
@@ -101,7 +112,7 @@ struct SecretCreateCommand: AsyncParsableCommand {
         guard terminal.confirmCopy(text) else {
             throw CommandFailure(
                 "nothing is stored, because the copy was not confirmed; delete the passkey "
-                    + "\"\(name.name) (encryption key)\" on the phone, and try again",
+                    + "\"\(account)\" on the phone, and try again",
                 code: "copy-not-confirmed",
                 status: .notPermitted
             )

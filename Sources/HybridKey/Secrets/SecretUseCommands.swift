@@ -3,6 +3,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import HybridAge
+internal import HybridCommandSupport
 internal import HybridPrimitives
 internal import HybridProgram
 internal import HybridSecrets
@@ -34,9 +35,12 @@ struct SecretDeriveCommand: AsyncParsableCommand {
         try StandardOutput.requireOpen()
         guard let purpose = SecretPurpose(purpose) else {
             throw CommandFailure(
-                "the purpose has 1 to \(SecretPurpose.maximumLength) bytes and no control characters",
+                "the purpose has 1 to \(SecretPurpose.maximumLength) bytes of UTF-8 without control characters",
                 status: .usage
             )
+        }
+        guard !raw || isatty(STDOUT_FILENO) != 1 else {
+            throw CommandFailure("the secret is binary; redirect the output, or leave out --raw", status: .usage)
         }
         let key = try name.load().key
         let secret = try await phone.phone().open(key, for: purpose).named(purpose)
@@ -99,6 +103,10 @@ struct SecretRunCommand: AsyncParsableCommand {
 
     func run() async throws {
         let key = try name.load().key
+        // Before the phone is asked.
+        guard let program = Self.path(of: command[0]) else {
+            throw CommandFailure("there is no program \(SafeText(quoting: command[0]))", status: .noInput)
+        }
         let line = SecretLine(try await phone.phone().open(key))
         // A pipe could be read once only, and a file would stay.
         guard let descriptor = SealedMemory.make(line.bytes) else {
@@ -106,8 +114,24 @@ struct SecretRunCommand: AsyncParsableCommand {
         }
         setenv("AGE_IDENTITY", "/dev/fd/\(descriptor)", 1)
         let arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
-        execvp(command[0], arguments)
+        Self.restoreSignals()
+        execv(program, arguments)
         throw CommandFailure("\(command[0]): \(String(cString: strerror(errno)))", status: .noInput)
+    }
+
+    /// Returns the path of a program, which a name without a slash has on the search path.
+    private static func path(of name: String) -> String? {
+        guard !name.contains("/") else { return access(name, X_OK) == 0 ? name : nil }
+        let folders = (ProcessEnvironment.variables["PATH"] ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":")
+        return folders.lazy.map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
+    }
+
+    /// Restores what this program has changed for itself, so that the command can be interrupted.
+    private static func restoreSignals() {
+        signal(SIGPIPE, SIG_DFL)
+        var none = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, nil)
     }
 }
 

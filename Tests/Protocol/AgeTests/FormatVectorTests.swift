@@ -178,6 +178,7 @@ struct FormatVectorTests {
         }
         #expect(SecretPurpose("") == nil)
         #expect(SecretPurpose("a\nb") == nil)
+        #expect(SecretPurpose("a\u{FFFD}") == nil)
         #expect(SecretPurpose(String(repeating: "x", count: 256)) == nil)
     }
 

@@ -99,6 +99,8 @@ package struct AgeSecretKey: SecretMaterial, Sendable {
 }
 
 /// The purpose of a named secret, such as `restic:laptop`: 1 to 255 bytes of UTF-8 without control characters.
+///
+/// U+FFFD is refused: it stands for bytes that are not UTF-8, and different ones would give one secret.
 package struct SecretPurpose: Hashable, Sendable {
     /// Maximum length in bytes.
     package static let maximumLength = 255
@@ -109,7 +111,7 @@ package struct SecretPurpose: Hashable, Sendable {
     /// Creates a purpose; `nil` for any other text.
     package init?(_ text: String) {
         guard (1...Self.maximumLength).contains(text.utf8.count),
-            text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
+            text.unicodeScalars.allSatisfy({ $0 != "\u{FFFD}" && $0.properties.generalCategory != .control })
         else { return nil }
         self.text = text
     }
