@@ -21,8 +21,9 @@ INSIDE = "HYBRID_REMOTE_SUITE"
 
 def arguments():
     parser = Arguments("acceptance remote", __doc__.splitlines()[0])
-    parser.add_argument("--cases", type=names_of("case", ALL), default=tuple(CASES), metavar="A,B",
-                        help=f"cases, of {', '.join(ALL)}; default all but latency")
+    parser.add_argument("--cases", type=names_of("case", {**ALL, **INSTALLED}), metavar="A,B",
+                        help=f"cases, of {', '.join(ALL)}, by default all but latency; with --root, of "
+                             f"{', '.join(INSTALLED)}")
     parser.add_argument("--openssh", type=lambda path: Path(path).resolve(), metavar="DIR",
                         help="another release of OpenSSH, in a folder of unpacked packages; see "
                              "Tests/Acceptance/README.md")
@@ -31,6 +32,10 @@ def arguments():
     parser.add_argument("--root", type=lambda path: Path(path).resolve(), metavar="DIR",
                         help="a Debian with Chromium and sshd; see Tests/Acceptance/README.md")
     options = parser.parse_args()
+    known, default = (INSTALLED, INSTALLED) if options.root else (ALL, CASES)
+    options.cases = options.cases or tuple(default)
+    if strange := [name for name in options.cases if name not in known]:
+        parser.error(f"{', '.join(strange)}: {'not with' if options.root else 'only with'} --root")
     if bool(options.packages) != bool(options.root):
         parser.error("--packages and --root belong together")
     if options.openssh and not options.openssh.is_dir():
@@ -51,7 +56,7 @@ def main():
         os.environ[INSIDE] = "1"
         os.execvp("unshare", ["unshare", "--net", "--", sys.executable, *sys.argv])
     if options.root:
-        return run_suite("remote", INSTALLED, lambda folder, signals: InstalledEnvironment(
+        return run_suite("remote", {name: INSTALLED[name] for name in options.cases}, lambda folder, signals: InstalledEnvironment(
             programs, folder, signals, options.root, options.packages), keep=options.keep)
     return run_suite("remote", {name: ALL[name] for name in options.cases},
                      lambda folder, signals: RemoteEnvironment(programs, folder, signals, options.openssh),

@@ -20,6 +20,7 @@ from harness.programs import Program, brief
 from harness.ssh_agent import fingerprint
 from harness.waiting import must, poll
 from hosts import Host
+from sudo import SUDO
 
 sys.path.append(str(REPOSITORY / "deploy" / "checks"))
 from machine import Machine  # noqa: E402
@@ -44,6 +45,7 @@ class InstalledHost(Host):
         self.process = self._machine.leader
         self._network = os.readlink(f"/proc/{self.process}/ns/net")
         self.root = Path(f"/proc/{self.process}/root")
+        self.inside("sh", "-c", "echo 127.0.1.1 $(uname -n) >>/etc/hosts")
         self.inside("useradd", "--create-home", "--shell", "/bin/bash", USER)
         self.inside("sh", "-c", 'mkdir -m 700 .ssh && cat >.ssh/authorized_keys', user=USER,
                     text=key.with_suffix(".pub").read_text())
@@ -239,4 +241,4 @@ def purge(env):
 
 
 INSTALLED = {"installed-before": before, "installed-install": install, "installed-sign-in": sign_in,
-             "installed-next-login": next_login, "installed-remove": remove, "installed-purge": purge}
+             "installed-next-login": next_login, "installed-remove": remove, "installed-purge": purge, **SUDO}
