@@ -127,6 +127,20 @@ struct CreationTests {
         }
     }
 
+    @Test("a further phone whose results change is not added")
+    func uselessAddition() async throws {
+        try await TestFolder.with { folder in
+            let fixture = try SecretsFixture(in: folder)
+            let simulated = SimulatedPhone()
+            let sealed = try await fixture.seal(simulated)
+            simulated.behaviour = SimulatedPhone.Behaviour(changesResults: true)
+            let failure = await #expect(throws: CommandFailure.self) {
+                _ = try await SealedKeyCreation(fixture.phone(simulated)).addPhone(to: sealed)
+            }
+            #expect(failure?.code == "other-results")
+        }
+    }
+
     @Test("a phone with other passkeys opens nothing, and adds nothing")
     func strangers() async throws {
         try await TestFolder.with { folder in

@@ -33,17 +33,20 @@ final class SimulatedPhone: Sendable {
         let secret: SymmetricKey
     }
 
-    private let behaviour: Behaviour
+    private let current: Locked<Behaviour>
     private let passkeys = Locked<[Passkey]>([])
     private let seen = Locked<[SecretPhone.Request]>([])
 
-    init(_ behaviour: Behaviour = Behaviour()) { self.behaviour = behaviour }
+    init(_ behaviour: Behaviour = Behaviour()) { current = Locked(behaviour) }
+
+    /// The behaviour from now on.
+    var behaviour: Behaviour {
+        get { current.withLock { $0 } }
+        set { current.withLock { $0 = newValue } }
+    }
 
     /// The requests so far.
     var requests: [SecretPhone.Request] { seen.withLock { $0 } }
-
-    /// Forgets all passkeys.
-    func reset() { passkeys.withLock { $0 = [] } }
 
     @Sendable func perform(_ request: SecretPhone.Request) async throws -> CeremonyOutcome {
         seen.withLock { $0.append(request) }

@@ -106,6 +106,39 @@ struct ConversationTests {
         return AgeStanza("recipient-stanza", ["0", stanza.type] + stanza.arguments, body: stanza.body)
     }
 
+    @Test("open no file with a malformed stanza, also if another one of the file is right")
+    func malformedFile() throws {
+        let identity = try #require(try AgeVectors.list("fido2prf_identity").first).text("identity")
+        let secret = try #require(try AgeVectors.list("fido2prf_stanza").first).text("secret_hex")
+        let phone = ScriptedPhone(script: "key:" + secret)
+        let right = try Self.stanza(.random(), phone)
+        let wrong = AgeStanza("recipient-stanza", ["0", PRFStanza.type])
+        for stanzas in [[right, wrong], [wrong, right]] {
+            let machine = try Self.machine("identity-v1", [AgeStanza("add-identity", [identity])] + stanzas)
+            let (commands, questions) = try Self.run(machine, phone)
+            #expect(commands.map(\.type) == ["error"] && questions.isEmpty)
+        }
+    }
+
+    @Test("send no stanza if one of several file keys can't be wrapped")
+    func partialWrapping() throws {
+        let identity = try #require(try AgeVectors.list("fido2prf_identity").first).text("identity")
+        let keys = (0..<2).map { _ in AgeStanza("wrap-file-key", body: AgeFileKey.random().bytes) }
+        var machine = try Self.machine("recipient-v1", [AgeStanza("add-identity", [identity])] + keys)
+        let answers = [
+            ScriptedPhone(script: "key:" + String(repeating: "07", count: 32)), ScriptedPhone(script: "deny"),
+        ]
+        for phone in answers {
+            guard case .ask(let question) = machine.next() else {
+                Issue.record("no question")
+                return
+            }
+            machine.receive(try phone.answer(question))
+        }
+        let rest = try Self.run(machine, answers[1])
+        #expect(rest.commands.map(\.type) == ["error"] && rest.questions.isEmpty)
+    }
+
     @Test("use the only key of the user for an identity without data, and say so without one")
     func onlyKey() throws {
         let vectors = try AgeVectors.all.get().value("sealed_identity")

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import HybridAge
 import HybridCBOR
 import HybridCTAP
 import HybridPrimitives
 import TestSupport
 import Testing
+
+@testable import HybridAge
 
 @Suite("The formats of age, and of secrets from passkeys")
 struct FormatVectorTests {
@@ -165,6 +166,26 @@ struct FormatVectorTests {
         let stanza = try #require(try X25519Stanza(sealed.file.stanzas[1]))
         #expect(stanza.open(with: other) != nil)
         #expect(stanza.open(with: key) == nil)
+    }
+
+    @Test("a file whose header was changed does not open")
+    func changedHeader() throws {
+        let vectors = try AgeVectors.all.get().value("sealed_identity")
+        let valid = try vectors.list("valid")
+        let vector = try #require(try valid.first { try $0.text("name") == "two phones and another recipient" })
+        let file = try AgeVectors.sealed(try vector.text("identity")).file
+        let results = try AgeVectors.key(try vectors.value("phone_1"))
+        let stanza = try PRFStanza(file.stanzas[0])
+        let fileKey = try #require(stanza?.open(with: results))
+        #expect(file.open(with: fileKey) != nil)
+        // Without the last recipient, under the old code.
+        let last = try #require(file.stanzas.last).encoded
+        var bytes = file.encoded
+        let range = try #require(bytes.firstRange(of: last))
+        bytes.removeSubrange(range)
+        let changed = try AgeFile(parsing: bytes)
+        #expect(changed.stanzas.count == file.stanzas.count - 1)
+        #expect(changed.open(with: fileKey) == nil)
     }
 
     @Test("secrets for a purpose")
