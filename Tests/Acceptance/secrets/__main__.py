@@ -17,8 +17,9 @@ from environment import SecretsEnvironment
 from harness.command import Arguments, names_of
 from harness.suite import run_suite
 
-TOOLS = ("setpriv", "openssl", "dbus-daemon", "dbus-monitor", "age", "gocryptfs", "restic", "borg", "cryptsetup")
-PAGE_TOOLS = (*TOOLS, "chromium", "Xvfb", "openbox", "xdotool", "import", "zbarimg", "certutil")
+TOOLS = ("setpriv", "openssl", "dbus-daemon", "dbus-monitor", "age", "gocryptfs", "restic", "borg", "cryptsetup",
+         "zbarimg")
+PAGE_TOOLS = (*TOOLS, "chromium", "Xvfb", "openbox", "xdotool", "import", "certutil")
 
 
 def arguments():

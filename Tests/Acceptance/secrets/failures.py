@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases in which no secret may come out: the phone declines, is absent, is another one, or answers deficiently."""
+import os
+
 import age
+import cbor
+import ctap
 import fido2prf
 import sealed
+from desktop import Desktop
 from environment import KEY, failed, succeeded
 from files import TEXT, decrypts, encrypted
 from harness.phone import Person
 from harness.waiting import must
 from life import QUICK
 from python_phone import PythonPhone
+from radio import Radio
 
 CREATE = ("create", "broken", "--no-copy", "--also-to")
 
@@ -191,6 +197,34 @@ def stranger_encrypts(env):
     must(opened == TEXT.encode(), f"expected the text; found {opened}")
 
 
+def client_without_prf(env):
+    """hybrid-auth gives no signature of such a passkey to clients that ask for no secret, and asks no question."""
+    key, asked = env.identity(KEY), len(env.phone.dialogues())
+    allowed = [ctap.descriptor(key.phones[0].credential_id)]
+    user = {"id": b"user", "name": "name", "displayName": "name"}
+    site = {"id": key.rp_id, "name": ""}
+    requests = [("mc", ctap.MAKE_CREDENTIAL, ctap.make_credential(bytes(32), site, user, [ctap.ES256]))]
+    requests += [("ga", ctap.GET_ASSERTION, ctap.get_assertion(key.rp_id, bytes(32), allowed, extensions=extensions))
+                 for extensions in (None, {"prf": {}})]
+    os.environ["DBUS_SYSTEM_BUS_ADDRESS"] = env.radio.address
+    for hint, command, parameters in requests:
+        client = Desktop(f"127.0.0.1:{env.relay.port}", str(env.certificates.authority), hint)
+        phone = env.keep(env.phone.scan(client.text, Person(), f"{env.number()}"))
+        receiver = Radio()
+        with receiver.scanning():
+            client.hear(receiver)
+        receiver.close()
+        client.join()
+        client.shake_hands()
+        client.meet()
+        status, _ = client.ask(bytes([command]) + cbor.canonical(parameters))
+        client.tunnel.close()
+        env.ended(phone)
+        must(status != ctap.SUCCESS and phone.status not in (0, None),
+             f"expected a refusal; found status {status:#x}, and hybrid-auth {phone.ending}")
+    must(len(env.phone.dialogues()) == asked, "expected no question to the user; found one")
+
+
 def other_key_inside(env):
     """A sealed file with another key than its recipient says is refused after the approval."""
     secret, identifier = bytes(range(32)), b"a passkey of a forger"
@@ -207,4 +241,5 @@ def other_key_inside(env):
 CASES = {"declined": declined, "declined-second": declined_second, "cancelled": cancelled, "no-phone": no_phone,
          "no-passkey": no_passkey, "without-prf": without_prf, "useless-passkey": useless_passkey,
          "first-only": first_only, "later": later, "unverified": unverified, "another-phone": another_phone,
-         "stranger-encrypts": stranger_encrypts, "other-key-inside": other_key_inside}
+         "stranger-encrypts": stranger_encrypts, "client-without-prf": client_without_prf,
+         "other-key-inside": other_key_inside}

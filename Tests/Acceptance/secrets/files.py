@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases of files: stock age, pyrage, and the judge, in both directions."""
+import re
 import sys
 
 import age
@@ -182,6 +183,31 @@ def changed_file(env):
     must(TEXT not in failed(program), "expected no text; found it")
 
 
+def code_as_message(env):
+    """Without a program for prompts, age shows the code on standard error, where zbar reads it."""
+    file = encrypted(env, env.identity(QUICK).recipient)
+    environment = {name: value for name, value in env.environment.items() if name != "HYBRID_PROMPT"}
+    program = env.run("age", "-d", "-i", env.file(QUICK), file, environment=environment)
+    code = env.waiting.until("a code in age's messages", lambda: _code_in(env, program), 30)
+    session = env.quick.scan(code)
+    env.ended(program)
+    must(not session.faults, f"expected requests by the rules; found {session.faults}")
+    succeeded(program, TEXT)
+
+
+def _code_in(env, program):
+    """Returns the text of a code of half blocks in the output of a program."""
+    must(program.status is None, f"expected a code; age {program.ending}: {program.said()}")
+    lines = re.findall(r"^[ ▀▄█]{20,}$", program.said(), re.MULTILINE)
+    scale, width = 4, max(map(len, lines), default=0)
+    rows = [[character in bright for character in line.ljust(width)] for line in lines for bright in ("▀█", "▄█")]
+    picture = env.folder.path("code.pgm")
+    pixels = b"".join(b"".join(bytes([255 * bit]) * scale for bit in row) * scale for row in rows)
+    picture.write_bytes(f"P5 {width * scale} {len(rows) * scale} 255\n".encode() + pixels)
+    read = env.brief("zbarimg", "--quiet", "--raw", picture, check=False).stdout.strip()
+    return read if read.startswith("FIDO:/") else None
+
+
 CASES = {"age": stock_age, "many-files": many_files, "to-identity": to_identity, "phone-lost": phone_lost,
          "envelope": envelope, "judge-seals": judge_seals, "pyrage": pyrage, "links": links, "passkey": with_passkey,
-         "without-data": without_data, "changed-file": changed_file}
+         "without-data": without_data, "changed-file": changed_file, "code-as-message": code_as_message}

@@ -39,11 +39,14 @@ def _recipient():
 def create_killed(env):
     """SIGKILL before, between and after the approvals of a creation: no key or a whole one, and the name is free."""
     seen = []
-    for approvals in (0, 1, 2):
+    for approvals in (0, 1, 2, "all"):
         name = f"killed-{approvals}"
         phone = PythonPhone(env)
         program = env.secret("create", name, "--no-copy", "--also-to", _recipient())
-        _kill_after(env, program, [phone] * approvals, approvals < 2)
+        if approvals == "all":
+            _kill_when_written(env, program, phone, env.file(name))
+        else:
+            _kill_after(env, program, [phone] * approvals, approvals < 2)
         seen.append(_whole(env, name, None, phone))
         # The name can be used, whatever was left behind.
         if not env.file(name).exists():
@@ -80,6 +83,14 @@ def _kill_after(env, program, phones, is_asking):
         must(poll(lambda: prompt.is_gone, 30), "expected the prompt to close; it did not")
     must(poll(lambda: not session_members(program.pid), 30), f"expected no process to remain; found "
                                                              f"{session_members(program.pid)}")
+
+
+def _kill_when_written(env, program, phone, file):
+    """Kills a program as soon as its file exists."""
+    for _ in range(2):
+        env.answer(env.prompts.next(program=program), phone)
+    poll(lambda: file.exists() or program.status is not None, 30, pause=0)
+    program.kill()
 
 
 def _whole(env, name, old, phone):

@@ -144,6 +144,9 @@ def derive(env):
         must(prompt.request.get("purpose") == PURPOSE, f"expected the purpose in the prompt; found {prompt.request}")
     must(text.read_bytes() == f"{sealed.as_text(wanted)}\n".encode(), f"expected {sealed.as_text(wanted)}; found "
                                                                      f"{text.read_bytes()}")
+    full = env.shell('exec "$@" >/dev/full', env.key, "secret", "derive", QUICK, PURPOSE)
+    env.approved(full, env.quick)
+    failed(full)
     must(raw.read_bytes() == sealed.named_secret(env.copy(QUICK), PURPOSE), "expected 32 other bytes; found "
                                                                             f"{raw.read_bytes().hex()}")
 
@@ -158,6 +161,9 @@ def open_(env):
     env.ended(terminal)
     failed(terminal, "--force")
     must(env.prompts.count == before and "AGE-SECRET-KEY" not in terminal.said(), "expected no prompt and no key")
+    terminal = env.on_terminal(env.key, "secret", "open", QUICK, "--force", "--open", with_output=True)
+    env.approved(terminal, env.quick)
+    succeeded(terminal, env.copy(QUICK))
 
 
 def run(env):
@@ -169,6 +175,9 @@ def run(env):
     lines = program.said().split("\n")
     must(lines.count(env.copy(QUICK)) == 2, f"expected the key twice; found {program.said()}")
     must(any("memfd:" in line for line in lines), f"expected a file in memory; found {lines}")
+    program = env.secret("run", QUICK, "--", "sh", "-c", "kill -TERM $$")
+    env.approved(program, env.quick)
+    must(program.status in (-15, 143), f"expected a command that SIGTERM ends; it {program.ending}")
 
 
 def add_phone(env):
@@ -229,6 +238,66 @@ def imported(env):
     must(env.prompts.count == before, "expected no prompt of remove; found one")
 
 
+def two_phones(env):
+    """`create --add-phone` makes a key with two phones in one run, without a copy."""
+    second = PythonPhone(env)
+    program = env.secret("create", "two", "--no-copy", "--add-phone")
+    prompts = env.approved(program, env.quick, env.quick, env.quick, second, second)
+    succeeded(program)
+    operations = [prompt.request["operation"] for prompt in prompts]
+    must(operations[::3] == ["secret-create", "secret-add-phone"], f"expected both questions; found {operations}")
+    check = env.secret("check", "two")
+    env.approved(check, second)
+    succeeded(check)
+
+
+def own_domain(env):
+    """`--rp` takes a domain of the user's instead of a random name."""
+    domain = "secrets.example.org"
+    prompts, _ = env.create("own", "--rp", domain)
+    must({prompt.request["rp_id"] for prompt in prompts} == {env.identity("own").rp_id} == {domain},
+         f"expected {domain} in both prompts; found {[prompt.request for prompt in prompts]}")
+
+
+def at_once(env):
+    """Two runs of add-phone, or of create for one name, overlap: the later one fails, and nothing is lost."""
+    early, late = PythonPhone(env), PythonPhone(env)
+    env.create("shared")
+    for words, first, others, wanted in (
+            (["add-phone", "shared"], [env.quick], [env.quick, early, early], "shared"),
+            (["create", "once", "--no-copy", "--also-to", _recipient()], [], [early, early], "once")):
+        slow = env.secret(*words)
+        for phone in first:
+            env.answer(env.prompts.next(program=slow), phone)
+        waiting = env.prompts.next(program=slow)
+        fast = env.secret(*words)
+        for phone in others:
+            env.answer(env.prompts.next(program=fast), phone)
+        env.ended(fast)
+        succeeded(fast)
+        kept = env.file(wanted).read_bytes()
+        env.answer(waiting, late)
+        env.approved(slow, late)
+        failed(slow)
+        must(env.file(wanted).read_bytes() == kept, "expected the file of the run that ended first; it changed")
+
+
+def unconfirmed(env):
+    """The user says that the passkey is not on the phone, or does not confirm the copy: no file of the key."""
+    for answers in (["no\n"], ["yes\n", "\x04"]):
+        create = env.on_terminal(env.key, "secret", "create", "unconfirmed", "--open")
+        env.approved(create, env.quick, env.quick, until=lambda: QUESTION in create.said())
+        create.write(answers[0])
+        if answers[1:]:
+            env.shown_key(create)
+            must(not env.file("unconfirmed").exists(), "expected no file before the copy is confirmed; found one")
+            create.write(answers[1])
+        env.ended(create)
+        failed(create)
+        must(not env.file("unconfirmed").exists() and not create.printed(),
+             f"expected no key; it {create.ending}: {create.said()}")
+
+
 def wrong_copy(env):
     """Wrong characters of the copy are not accepted; the right ones are, afterwards."""
     create = env.on_terminal(env.key, "secret", "create", "copied", "--open")
@@ -246,4 +315,5 @@ def wrong_copy(env):
 
 CASES = {"create": create, "judged": judged, "refused": refused, "shown": shown, "check": check, "derive": derive,
          "open": open_, "run": run, "add-phone": add_phone, "same-phone": same_phone, "imported": imported,
+         "two-phones": two_phones, "own-domain": own_domain, "at-once": at_once, "unconfirmed": unconfirmed,
          "wrong-copy": wrong_copy}

@@ -97,6 +97,8 @@ def page_encrypts(env):
     stanza = fido2prf.wrap(file_key, nonce, env.results(nonce))
     file = env.folder.scratch / "page.age"
     file.write_bytes(age.seal(file_key, [stanza], TEXT.encode()).encoded)
+    asked = " ".join(talk.description for talk in env.phone.dialogues())
+    must("It also gets a secret." in asked, f"expected the phone to tell its user of the secret; found {asked}")
     decrypts(env, file, env.passkey_file, Person())
 
 
