@@ -13,6 +13,7 @@ import sys
 from dataclasses import dataclass
 
 import age
+import fido2prf
 from age import Stanza
 
 VECTORS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Vectors", "secrets.json")
@@ -108,7 +109,7 @@ class Conversation:
     """A conversation of the vectors.
 
     `phone` is `no` (there is no such passkey), `deny`, or `key:` and the passkeys' secret. The phone must be asked
-    `approvals` times.
+    `approvals` times. `sealed_key` is the key in all sealed identities.
     """
 
     name: str
@@ -117,11 +118,12 @@ class Conversation:
     phone: str
     approvals: int
     expect: tuple
+    sealed_key: str
 
     @classmethod
-    def of(cls, case):
+    def of(cls, case, sealed_key):
         return cls(case["name"], case["machine"], case["phase1"].encode(), case["test_phone"], case["approvals"],
-                   tuple(case["expect"]))
+                   tuple(case["expect"]), sealed_key)
 
     @property
     def identities(self):
@@ -142,8 +144,27 @@ class Conversation:
         described = [(one.type, *one.arguments) for one in found]
         if len(found) != len(self.expect):
             return [f"expected {[(one['command'], *one['args']) for one in self.expect]}; found {described}"]
-        return [f"expected {wanted}; found {one}" for one, wanted in zip(found, self.expect)
-                if not _matches(one, wanted)]
+        faults = [f"expected {wanted}; found {one}" for one, wanted in zip(found, self.expect)
+                  if not _matches(one, wanted)]
+        wrapped = [one for one in found if one.type == "recipient-stanza"]
+        if len({one.arguments[-1] for one in wrapped}) != len(wrapped):
+            faults.append("a nonce or a share that was used twice")
+        return faults + [f"a stanza that does not open: {one}" for one in wrapped if not faults and not self._opens(one)]
+
+    def _opens(self, command):
+        """Returns true if the phone, or the sealed key, finds the file key in a stanza."""
+        keys = [stanza.body for stanza in self.stanzas if stanza.type == "wrap-file-key"]
+        number, kind, *arguments = command.arguments
+        stanza = Stanza(kind, tuple(arguments), command.body)
+        try:
+            if kind == fido2prf.LABEL:
+                secret = bytes.fromhex(self.phone.removeprefix("key:"))
+                found = fido2prf.unwrap(stanza, fido2prf.results(secret, fido2prf.nonce_of(stanza)))
+            else:
+                found = age.unwrap_x25519(stanza, age.private_key(self.sealed_key))
+        except ValueError:
+            return False
+        return found == keys[int(number)]
 
     def perform(self, program, environment=None, stderr=None):
         """Returns what is wrong with a plug-in."""
@@ -168,7 +189,8 @@ def _matches(command, wanted):
 
 def conversations():
     with open(VECTORS, encoding="utf-8") as file:
-        return [Conversation.of(case) for case in json.load(file)["plugin"]["cases"]]
+        vectors = json.load(file)
+    return [Conversation.of(case, vectors["sealed_identity"]["age_identity"]) for case in vectors["plugin"]["cases"]]
 
 
 def main():

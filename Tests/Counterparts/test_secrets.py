@@ -249,6 +249,22 @@ class Conversations(unittest.TestCase):
         except ValueError:
             return None
 
+    def test_wrapped_file_keys_must_open(self):
+        one = next(one for one in plugin.conversations() if len(one.expect) == 4)
+        keys = [stanza.body for stanza in one.stanzas if stanza.type == "wrap-file-key"]
+        point, secret = age.point_of(age.private_key(one.sealed_key)), unhex(one.phone.removeprefix("key:"))
+
+        def commands(*nonces):
+            for number, (key, nonce) in enumerate(zip(keys, nonces)):
+                for stanza in (fido2prf.wrap(key, nonce, fido2prf.results(secret, nonce)), age.wrap_x25519(key, point)):
+                    yield age.Stanza("recipient-stanza", (str(number), stanza.type, *stanza.arguments), stanza.body)
+
+        nonces = bytes(16), bytes([1]) * 16
+        self.assertEqual(one.faults(commands(*nonces)), [])
+        self.assertTrue(one.faults(commands(nonces[0], nonces[0])))
+        keys.reverse()
+        self.assertTrue(one.faults(commands(*nonces)))
+
     def test_faults_are_found(self):
         one = plugin.conversations()[0]
         right = age.Stanza("file-key", ("0",), unhex(one.expect[0]["body_hex"]))
