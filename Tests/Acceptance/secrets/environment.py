@@ -35,6 +35,11 @@ QUESTION = "on your phone now?"
 class SecretsEnvironment(KeyEnvironment):
     """Everything that secrets from a phone need."""
 
+    def __init__(self, programs, folder, signals, another_age=None):
+        super().__init__(programs, folder, signals)
+        #: The search path without our programs; a folder with another release of age comes first.
+        self.path = os.pathsep.join([*([str(another_age)] if another_age else []), os.environ["PATH"]])
+
     def start(self):
         super().start()
         self.tools = self.folder.scratch / "tools"
@@ -47,7 +52,7 @@ class SecretsEnvironment(KeyEnvironment):
         self.plugin = self.tools / "age-plugin-phone"
         self.plugin.symlink_to("hybrid-key")
         (self.tools / "age-plugin-fido2prf").symlink_to("hybrid-key")
-        self.environment["PATH"] = f"{self.tools}:{os.environ['PATH']}"
+        self.environment["PATH"] = f"{self.tools}:{self.path}"
         self.environment["XDG_CONFIG_HOME"] = str(self.folder.scratch / "config")
         self.secrets = self.folder.scratch / "config" / "hybrid" / "secrets"
         self.heading = f"age {brief(['age', '--version'], environment=self.environment).stdout.strip()}"

@@ -76,7 +76,7 @@ def phone_lost(env):
     """The phone and this program are gone: the copy on paper decrypts with plain age."""
     file, copy = encrypted(env, env.identity(KEY).recipient), env.folder.scratch / "paper.txt"
     copy.write_text(env.copy(KEY) + "\n")
-    environment = {**env.environment, "PATH": "/usr/bin:/bin", "XDG_CONFIG_HOME": "/nonexistent"}
+    environment = {**env.environment, "PATH": env.path, "XDG_CONFIG_HOME": "/nonexistent"}
     program = env.run("age", "-d", "-i", copy, file, environment=environment)
     env.ended(program)
     succeeded(program, TEXT)
@@ -124,7 +124,7 @@ def links(env):
         folder.mkdir()
         (folder / "first").symlink_to(env.key)
         (folder / "age-plugin-phone").symlink_to(target)
-        environment = {**env.environment, "PATH": f"{folder}:/usr/bin:/bin"}
+        environment = {**env.environment, "PATH": f"{folder}:{env.path}"}
         program = env.run("age", "-d", "-i", env.file(QUICK), file, environment=environment)
         env.approved(program, env.quick)
         succeeded(program, TEXT)
