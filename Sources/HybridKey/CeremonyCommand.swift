@@ -107,6 +107,10 @@ struct CeremonyCommand: AsyncParsableCommand {
                     throw PhoneRefusal(result.response.status, for: request.relyingPartyID)
                 }
                 remember(result, of: request, report)
+                let presentsCredentials = result.features.contains(.digitalCredentials)
+                if let warning = request.warning(of: result.info, presentsCredentials: presentsCredentials) {
+                    report.notify(ProgressState("old-iphone", warning))
+                }
                 let isVerified = try verify(result, of: request, report)
                 let phone = result.linkedPhone?.description
                 return CeremonyAnswer(response: result.response.encoded, phone: phone, isVerified: isVerified)

@@ -73,7 +73,12 @@ struct SecretCreateCommand: AsyncParsableCommand {
         try await confirmPhone(terminal)
         if addPhone {
             HybridKey.report("now the second phone: 1. open the key with the first; 2. and 3. use the second")
-            sealed = try await creation.addPhone(to: sealed)
+            do {
+                sealed = try await creation.addPhone(to: sealed)
+            } catch {
+                HybridKey.report("nothing is stored; delete the passkey \"\(account)\" of \(id) on the first phone")
+                throw error
+            }
         }
         if !noCopy, let terminal { try showCopy(of: key, terminal) }
         do throws(CommandFailure) {
@@ -133,6 +138,12 @@ struct SecretCreateCommand: AsyncParsableCommand {
             throw CommandFailure("--rp takes a lower-case domain, in its xn-- form", status: .usage)
         }
         guard !id.text.hasSuffix(".invalid") else { return id }
+        guard (try? id.isPublicSuffix()) != true else {
+            throw CommandFailure(
+                "\(id) is too general for --rp: browsers refuse it; name a domain of yours",
+                status: .usage
+            )
+        }
         let isBelow = (try? id.isBelowRegistrableDomain()) == true
         let who = isBelow ? "websites at \(id) and below" : "all websites of \(id)"
         HybridKey.report(

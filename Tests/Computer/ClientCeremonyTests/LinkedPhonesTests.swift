@@ -41,6 +41,7 @@ struct LinkedPhonesTests {
             response: CTAPResponse(status: status, body: [tag]),
             info: info,
             encodedInfo: [0xA1, tag, 0],
+            features: [.ctap],
             offeredLink: nil
         )
     }

@@ -62,6 +62,35 @@ struct CeremonyRequestTests {
         #expect(adapted == request.command.ctapRequest)
     }
 
+    @Test("An iPhone whose version may change its results is named when a key is created, and no other phone")
+    func oldPhone() throws {
+        let bytes = try #require(Hexadecimal.bytes("f24a8e70d0d3f82c293732523cc4de5a"))
+        let id = try #require(AAGUID(bytes: bytes))
+        let creation = MakeCredentialRequest(
+            clientDataHash: .init(checked: [UInt8](repeating: 0, count: 32)),
+            relyingParty: RelyingPartyEntity(id: request.relyingPartyID, name: "x"),
+            user: UserEntity(id: try #require(UserHandle(bytes: [1])), name: "x", displayName: "x"),
+            algorithms: [.es256],
+            residentKey: true,
+            userVerification: true
+        )
+        func warning(
+            _ aaguid: AAGUID,
+            _ command: CeremonyRequest.Command,
+            _ isNew: Bool,
+            secret: Bool = true
+        ) -> String? {
+            let phone = AuthenticatorInfo(versions: [], aaguid: aaguid, options: [:], transports: [])
+            let request = CeremonyRequest(command, purpose: "p", seconds: 1, needsSecret: secret)
+            return request.warning(of: phone, presentsCredentials: isNew)
+        }
+        #expect(warning(id, .create(creation), false)?.contains("iOS 18.4") == true)
+        #expect(warning(id, .create(creation), true) == nil)
+        #expect(warning(.zero, .create(creation), false) == nil)
+        #expect(warning(id, request.command, false) == nil)
+        #expect(warning(id, .create(creation), false, secret: false) == nil)
+    }
+
     @Test("The largest data that the agent accepts is stated, and fits a request")
     func largestData() throws {
         #expect(SignedData.maximumLength == SignedDataInput.maximumLength)

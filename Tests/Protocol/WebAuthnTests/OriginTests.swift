@@ -185,6 +185,8 @@ struct RelyingPartyScopeTests {
         let id = try #require(RelyingPartyID(domain))
         let result = try id.isBelowRegistrableDomain()
         #expect(result == isBelow)
+        let isSuffix = try id.isPublicSuffix()
+        #expect(isSuffix == ["github.io", "com", "localhost"].contains(domain))
     }
 
     @Test(

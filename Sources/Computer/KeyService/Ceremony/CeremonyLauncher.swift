@@ -301,7 +301,7 @@ extension CommandFailure {
 
     /// The prompt program has ended before the ceremony, and not because of its user.
     static let promptEnded = CommandFailure(
-        "the prompt program has ended before an answer; without a display, use hybrid-key agent --tty",
+        "the prompt program has ended before an answer; without a display, use a terminal (hybrid-key agent --tty for ssh)",
         code: "prompt-ended",
         status: .unavailable
     )

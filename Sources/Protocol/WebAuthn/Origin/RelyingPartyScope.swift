@@ -33,6 +33,14 @@ extension Origin {
 }
 
 extension RelyingPartyID {
+    /// Returns true if the domain is a public suffix, such as `co.uk`, which browsers refuse as an ID.
+    ///
+    /// - Throws: ``RelyingPartyIDError/noPublicSuffixList``.
+    public func isPublicSuffix() throws(RelyingPartyIDError) -> Bool {
+        guard let list = PublicSuffixList() else { throw .noPublicSuffixList }
+        return list.suffix(of: text) == text
+    }
+
     /// Returns true if the domain is below a registrable domain: it has at least two labels before a public suffix.
     ///
     /// - Throws: ``RelyingPartyIDError/noPublicSuffixList``.

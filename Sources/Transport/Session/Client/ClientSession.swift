@@ -154,6 +154,7 @@ public struct ClientSession: Sendable {
             response: response,
             info: phone.info,
             encodedInfo: phone.encodedInfo,
+            features: phone.features,
             offeredLink: offered
         )
         return .success(result)
@@ -168,6 +169,8 @@ public struct ClientResult: Sendable {
     public let info: AuthenticatorInfo
     /// The CBOR of ``info``.
     public let encodedInfo: [UInt8]
+    /// The features of the phone, from its first message.
+    public let features: Set<PhoneFeature>
     /// The link that the phone offers; the user must confirm it.
     public let offeredLink: OfferedLink?
     /// The name of the linked phone that has answered; `nil` for a phone that has scanned the code.

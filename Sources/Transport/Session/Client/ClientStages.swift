@@ -141,7 +141,14 @@ struct ConnectedPhone: Sendable {
             throw ClientFailure.phoneMisbehaved("its getInfo response can't be read")
         }
         let link = message.linking.flatMap { verifier?.link($0, info: encoded) }
-        return ReadyPhone(channel: channel, info: info, encodedInfo: encoded, verifier: verifier, link: link)
+        return ReadyPhone(
+            channel: channel,
+            info: info,
+            encodedInfo: encoded,
+            features: message.features,
+            verifier: verifier,
+            link: link
+        )
     }
 }
 
@@ -151,6 +158,7 @@ struct ReadyPhone: Sendable {
     let info: AuthenticatorInfo
     /// The CBOR of ``info``.
     let encodedInfo: [UInt8]
+    let features: Set<PhoneFeature>
     let verifier: LinkVerifier?
     /// Linking information that older phones include in their first message.
     let link: StoredLink?
