@@ -72,7 +72,7 @@ struct TargetTests {
     func externals() throws {
         let pure = [
             "HybridPrimitives", "HybridThreads", "HybridProgram", "HybridCBOR", "HybridCTAP", "HybridSecurityKey",
-            "HybridCaBLE", "HybridSSHAgent", "HybridWebAuthn", "HybridAuthenticator",
+            "HybridCaBLE", "HybridAge", "HybridSSHAgent", "HybridWebAuthn", "HybridAuthenticator",
             "HybridCredentialExchange", "HybridVault", "HybridSession", "HybridQRCode", "HybridQRScanning",
             "HybridDesktopPortal", "HybridPinentry",
         ]

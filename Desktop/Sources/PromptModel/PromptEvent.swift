@@ -67,7 +67,7 @@ enum PromptEvent {
         return switch event.member("notice")?.text {
         case "virtual-radio", "unverified-bus": .warning(message)
         case "radio-lost", "bluetooth-channel-failed", "link-skipped", "session-locked": .note(message)
-        case "not-linked": .result(message)
+        case "not-linked", "old-iphone": .result(message)
         case "radio-back": .note(nil)
         case "link-offer": linkOffer(event)
         default: nil

@@ -92,5 +92,5 @@ package struct SealedKeyCreation: Sendable {
     }
 
     private static let otherResults =
-        "the phone gave other results at the sign-in than at the creation; iPhones need iOS 18.4 or newer"
+        "the phone's secret at the sign-in differs from that at the creation, so the key would not open later"
 }

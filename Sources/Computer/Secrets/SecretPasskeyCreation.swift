@@ -79,7 +79,7 @@ struct SecretPasskeyCreation: Sendable {
         }
         guard created.authenticatorData.flags.contains(.userVerified) else {
             throw useless(
-                "the phone did not verify its user; set a screen lock on the phone",
+                "the phone did not verify its user, because it may have no screen lock",
                 code: "user-not-verified"
             )
         }

@@ -67,7 +67,7 @@ package struct SecretStore: Sendable {
     package func checkFree(_ name: SecretName) throws(CommandFailure) {
         guard folder.stamp(of: name.text + Self.suffix) == nil else {
             throw CommandFailure(
-                "there is a key \(name) already; choose another name, or remove it: hybrid-key secret remove \(name)",
+                "there is a key \(name) already; choose another name",
                 code: "secret-exists",
                 status: .usage
             )

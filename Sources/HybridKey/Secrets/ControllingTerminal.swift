@@ -26,7 +26,7 @@ final class ControllingTerminal: Sendable {
     static func required() throws(CommandFailure) -> ControllingTerminal {
         guard let terminal = ControllingTerminal() else {
             throw CommandFailure(
-                "the copy of the key needs a terminal; use --no-copy with --also-to, or run this in a terminal",
+                "the copy of the key needs a terminal; run this in a terminal, or use --no-copy with --also-to or --add-phone",
                 code: "no-terminal",
                 status: .usage
             )
@@ -48,7 +48,7 @@ final class ControllingTerminal: Sendable {
         for _ in 0..<Self.attempts {
             guard let answer = answer(Array("Its last six characters: ".utf8)) else { return false }
             if answer.uppercased() == last { return true }
-            write(Array("These are others.\n".utf8))
+            write(Array("These are not its last six characters.\n".utf8))
         }
         return false
     }

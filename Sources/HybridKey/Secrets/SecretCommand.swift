@@ -14,8 +14,8 @@ struct SecretCommand: ParsableCommand {
         commandName: "secret",
         abstract: "Open files, backups and disks with a phone.",
         discussion: """
-            A key belongs to a passkey on a phone. Anybody can encrypt files to it with age; only the phone opens it. From \
-            the key follow passwords for restic, borg, gocryptfs, cryptsetup and other programs.
+            A key belongs to a passkey on a phone. Anyone can encrypt files to it with age; only the phone opens it. \
+            Passwords for restic, borg, gocryptfs, cryptsetup and other programs are derived from the key.
             """,
         subcommands: [
             SecretCreateCommand.self, SecretAddPhoneCommand.self, SecretCheckCommand.self, SecretListCommand.self,

@@ -188,7 +188,7 @@ enum SecretKeyFile {
             return try AgeSecretKey(lines: UnsafeRawBufferPointer(rebasing: memory.memory[..<count]))
         } catch {
             throw CommandFailure(
-                "\(path): \(error), or more than one; post-quantum keys are not supported",
+                "\(path == "-" ? "standard input" : path): \(error), or more than one; post-quantum keys are not supported",
                 code: "no-age-key",
                 status: .dataError
             )

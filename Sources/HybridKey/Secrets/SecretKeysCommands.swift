@@ -25,7 +25,7 @@ struct SecretAddPhoneCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (store, key) = try name.load()
-        HybridKey.report("1. open the key with a phone that it has; 2. and 3. use the new phone")
+        HybridKey.report("1. use a phone that opens the key; 2. and 3. use the new phone")
         let added = try await SealedKeyCreation(try phone.phone()).addPhone(to: key)
         try store.replace(key, with: added, as: name.name)
         HybridKey.report(
@@ -49,7 +49,7 @@ struct SecretCheckCommand: AsyncParsableCommand {
     func run() async throws {
         let (_, key) = try name.load()
         let opened = try await phone.phone().open(key)
-        HybridKey.report("the phone opens the key \(name.name) of \(opened.recipient)")
+        HybridKey.report("the phone opens the key \"\(name.name)\" (\(opened.recipient))")
     }
 }
 
@@ -90,7 +90,7 @@ struct SecretListCommand: ParsableCommand {
 struct SecretRecipientCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "recipient",
-        abstract: "Print age1…, to which anybody can encrypt."
+        abstract: "Print age1…, to which anyone can encrypt."
     )
 
     @OptionGroup
@@ -126,7 +126,7 @@ struct SecretIdentityCommand: ParsableCommand {
 struct SecretSealedCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sealed",
-        abstract: "Print the age file that has the key, which other recipients open."
+        abstract: "Print the sealed key, an age file that other recipients open, too."
     )
 
     @OptionGroup

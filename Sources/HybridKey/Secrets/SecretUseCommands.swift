@@ -82,7 +82,7 @@ struct SecretRunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
         abstract: "Run a command with the key, after one approval.",
-        discussion: "AGE_IDENTITY is the path of the key for age -i; it exists in this command and its children only."
+        discussion: "AGE_IDENTITY is the path of the key for age -i. Other programs of yours can read it while the command runs."
     )
 
     @OptionGroup
@@ -93,12 +93,12 @@ struct SecretRunCommand: AsyncParsableCommand {
 
     @Argument(
         parsing: .postTerminator,
-        help: ArgumentHelp("The command and its arguments, behind --.", valueName: "command")
+        help: ArgumentHelp("The command and its arguments, after --.", valueName: "command")
     )
     var command: [String] = []
 
     func validate() throws {
-        guard !command.isEmpty else { throw ValidationError("Name the command behind --.") }
+        guard !command.isEmpty else { throw ValidationError("Name a command after --.") }
     }
 
     func run() async throws {

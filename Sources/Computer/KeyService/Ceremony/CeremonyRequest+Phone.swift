@@ -45,7 +45,7 @@ extension CeremonyRequest {
 extension CommandFailure {
     /// A phone that has no `prf`.
     fileprivate static let noSecrets = CommandFailure(
-        "this phone gives no secrets of passkeys (prf); use a phone with Android 14, iOS 18, or hybrid-auth",
+        "this phone gives no secrets of passkeys (prf); use a phone with Android 14 or iOS 18.4, or hybrid-auth",
         code: "no-prf",
         status: .unavailable
     )
