@@ -20,6 +20,8 @@ class KeyEnvironment(TestEnvironment):
 
     # The program that simulates the phone's user.
     pinentry = PINENTRY
+    # Further options of the relay.
+    relay_options = ()
 
     def __init__(self, programs, folder, signals):
         super().__init__()
@@ -30,7 +32,7 @@ class KeyEnvironment(TestEnvironment):
         self.certificates = certificates = Certificates(
             self.folder.scratch / "certificates", HOST, self.folder.environment())
         self.radio = self.keep(VirtualRadio(self.programs, self.folder, self.waiting))
-        self.relay = self.keep(Relay(self.programs, self.folder, certificates, self.waiting))
+        self.relay = self.keep(Relay(self.programs, self.folder, certificates, self.waiting, self.relay_options))
         self.phone = Phone(self.programs, self.folder, self.radio, self.relay, certificates, HOST, DOMAIN, self.pinentry)
         self.prompts = Prompts(self.folder.path("prompts"), self.waiting)
         self.environment = self.folder.environment(

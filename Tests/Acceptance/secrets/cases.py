@@ -6,7 +6,9 @@ import failures
 import files
 import kills
 import life
+import linked_cases
 
 # These make what the others need, so that they run with any choice.
 FIRST = ("create", "judged")
-CASES = life.CASES | files.CASES | failures.CASES | conversations.CASES | kills.CASES | disk_programs.CASES
+CASES = (life.CASES | files.CASES | failures.CASES | conversations.CASES | kills.CASES | disk_programs.CASES
+         | linked_cases.CASES)

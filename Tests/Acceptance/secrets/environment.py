@@ -10,6 +10,7 @@ import sealed
 from harness.hybrid_key import LIMIT, KeyEnvironment
 from harness.phone import Person
 from harness.programs import Program, brief
+from harness.relay import HOST
 from harness.terminal import TerminalProgram
 from harness.waiting import must
 from python_phone import PythonPhone
@@ -34,6 +35,9 @@ QUESTION = "on your phone now?"
 
 class SecretsEnvironment(KeyEnvironment):
     """Everything that secrets from a phone need."""
+
+    # Linked phones wait there.
+    relay_options = ("--contact-host", HOST)
 
     def __init__(self, programs, folder, signals, another_age=None):
         super().__init__(programs, folder, signals)
