@@ -18,6 +18,7 @@ class TerminalProgram(Program):
 
     def __init__(self, name, argv, *, log, environment, output=None):
         self.name, self.log = name, Path(log)
+        self.log.touch()
         self._output = output and Path(output)
         self._master, slave = os.openpty()
         with open(self._output or os.ttyname(slave), "wb", buffering=0) as standard:

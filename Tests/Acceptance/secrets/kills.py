@@ -44,7 +44,7 @@ def create_killed(env):
         phone = PythonPhone(env)
         program = env.secret("create", name, "--no-copy", "--also-to", _recipient())
         if approvals == "all":
-            _kill_when_written(env, program, phone, env.file(name))
+            _kill_when_written(env, program, [phone, phone], env.file(name))
         else:
             _kill_after(env, program, [phone] * approvals, approvals < 2)
         seen.append(_whole(env, name, None, phone))
@@ -60,11 +60,14 @@ def add_phone_killed(env):
     seen = []
     first = PythonPhone(env)
     env.create("grown", "--no-copy", "--also-to", _recipient(), phones=[first, first])
-    for approvals in (0, 1, 2, 3):
+    for approvals in (0, 1, 2, 3, "all"):
         second = PythonPhone(env)
-        old = env.file("grown").read_bytes()
+        phones, old = [first, second, second], env.file("grown").read_bytes()
         program = env.secret("add-phone", "grown")
-        _kill_after(env, program, [first, second, second][:approvals], approvals < 3)
+        if approvals == "all":
+            _kill_when_written(env, program, phones, env.file("grown"))
+        else:
+            _kill_after(env, program, phones[:approvals], approvals < 3)
         seen.append(_whole(env, "grown", old, first))
     check = env.secret("check", "grown")
     env.approved(check, first)
@@ -85,11 +88,15 @@ def _kill_after(env, program, phones, is_asking):
                                                              f"{session_members(program.pid)}")
 
 
-def _kill_when_written(env, program, phone, file):
-    """Kills a program as soon as its file exists."""
-    for _ in range(2):
+def _kill_when_written(env, program, phones, file):
+    """Kills a program as soon as its file is new."""
+    def content():
+        return file.read_bytes() if file.exists() else None
+
+    old = content()
+    for phone in phones:
         env.answer(env.prompts.next(program=program), phone)
-    poll(lambda: file.exists() or program.status is not None, 30, pause=0)
+    poll(lambda: content() != old or program.status is not None, 30, pause=0)
     program.kill()
 
 
