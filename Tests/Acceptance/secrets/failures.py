@@ -79,6 +79,17 @@ def no_phone(env):
     must(codes == ["phone-not-nearby"], f"expected the prompt to be told that no phone was nearby; found {codes}")
 
 
+def no_answer(env):
+    """The phone's user does not answer in time."""
+    program = env.secret("check", KEY, "--timeout", "2")
+    prompt = env.prompts.next(program=program)
+    phone = env.scan(prompt, Person(answer="never"))
+    env.ended(program)
+    failed(program)
+    env.ended(phone)
+    env.waiting.until("the prompt to close", lambda: prompt.is_gone, 30)
+
+
 def no_passkey(env):
     """A phone without the passkey: a message, no text, and no error, because another identity may match."""
     empty, recipient = PythonPhone(env), env.identity(QUICK).recipient
@@ -188,7 +199,8 @@ def stranger_encrypts(env):
     must(not file.exists() or not file.read_bytes(), "expected no file for a stranger; found one")
     program = env.run("age", "-e", "-i", name, "-o", file, text=TEXT)
     env.approved(program, env.quick)
-    succeeded(program)
+    said = succeeded(program)
+    must("not created on this computer" not in said, f"expected no doubt about a known passkey; found {said}")
     opened, _ = fido2prf.open_file(file.read_bytes(), env.quick.secret(identity.credential_id))
     must(opened == TEXT.encode(), f"expected the text; found {opened}")
 
@@ -235,6 +247,7 @@ def other_key_inside(env):
 
 
 CASES = {"declined": declined, "declined-second": declined_second, "cancelled": cancelled, "no-phone": no_phone,
+         "no-answer": no_answer,
          "no-passkey": no_passkey, "without-prf": without_prf, "useless-passkey": useless_passkey,
          "first-only": first_only, "later": later, "unverified": unverified, "another-phone": another_phone,
          "stranger-encrypts": stranger_encrypts, "client-without-prf": client_without_prf,
