@@ -123,6 +123,14 @@ def useless_passkey(env):
          f"expected the passkey of {relying_party} to be named; found {said}")
 
 
+def useless_second(env):
+    """The second phone of `create --add-phone` has no `prf`: the message names the passkeys on both phones."""
+    program = env.secret("create", "broken", "--no-copy", "--add-phone")
+    env.approved(program, *[env.quick] * 3, PythonPhone(env, "--prf-refused"))
+    failed(program, "on the first phone", "delete")
+    must(not env.file("broken").exists(), "expected no file of the key; found one")
+
+
 def _last_said(env):
     logs = sorted(env.folder.root.glob("*-hybrid-key.log"), key=lambda path: int(path.name.split("-")[0]))
     return logs[-1].read_text()
@@ -249,6 +257,7 @@ def other_key_inside(env):
 CASES = {"declined": declined, "declined-second": declined_second, "cancelled": cancelled, "no-phone": no_phone,
          "no-answer": no_answer,
          "no-passkey": no_passkey, "without-prf": without_prf, "useless-passkey": useless_passkey,
+         "useless-second": useless_second,
          "first-only": first_only, "later": later, "unverified": unverified, "another-phone": another_phone,
          "stranger-encrypts": stranger_encrypts, "client-without-prf": client_without_prf,
          "other-key-inside": other_key_inside}

@@ -9,6 +9,7 @@ from environment import KEY, failed, succeeded
 from harness.phone import Person
 from harness.waiting import must
 from life import QUICK
+from python_phone import PythonPhone
 
 TEXT = "the text of a file\n"
 # pyrage starts plug-ins from PATH, so that it needs a process of its own.
@@ -18,14 +19,14 @@ def silent(*words): return None
 def no(*words): return False
 callbacks = type("Callbacks", (), {"display_message": silent, "confirm": silent, "request_public_string": silent,
                                    "request_passphrase": silent})()
-mode, file, name = sys.argv[1:4]
+mode, file, *names = sys.argv[1:]
 data = open(file, "rb").read()
 if mode == "encrypt":
-    sys.stdout.buffer.write(pyrage.encrypt(data, [pyrage.x25519.Recipient.from_str(name)]))
+    sys.stdout.buffer.write(pyrage.encrypt(data, [pyrage.x25519.Recipient.from_str(names[0])]))
 else:
-    plugin = pyrage.plugin.Identity.from_str(name)
+    identities = [pyrage.plugin.Identity.from_str(name) for name in names]
     sys.stdout.buffer.write(pyrage.decrypt(data, [pyrage.plugin.IdentityPluginV1(
-        plugin.plugin(), [plugin], callbacks)]))
+        identities[0].plugin(), identities, callbacks)]))
 """
 
 
@@ -100,19 +101,23 @@ def judge_seals(env):
 
 
 def pyrage(env):
-    """pyrage encrypts to the recipient, and decrypts with the plug-in a file of age's."""
+    """pyrage encrypts to the recipient, and decrypts with the plug-in what age encrypted, also for the second of two."""
     recipient, source = env.identity(QUICK).recipient, env.folder.scratch / "source"
     source.write_text(TEXT)
     file = env.folder.scratch / "pyrage.age"
     script = 'file=$1; shift; exec "$@" >"$file"'
     env.brief("sh", "-c", script, "sh", file, sys.executable, "-c", PYRAGE, "encrypt", source, recipient)
     decrypts(env, file, env.file(QUICK), env.quick)
-    _pyrage_decrypts(env, encrypted(env, recipient), env.identity(QUICK).encoded, env.environment)
+    file = encrypted(env, recipient)
+    _pyrage_decrypts(env, file, [env.identity(QUICK)], env.environment, env.quick)
+    # Both identities are in one process of the plug-in, and this phone has no passkey of the first.
+    _pyrage_decrypts(env, file, [env.identity(KEY), env.identity(QUICK)], env.environment, PythonPhone(env), env.quick)
 
 
-def _pyrage_decrypts(env, file, identity, environment):
-    program = env.run(sys.executable, "-c", PYRAGE, "decrypt", file, identity, environment=environment)
-    env.approved(program, env.quick)
+def _pyrage_decrypts(env, file, keys, environment, *phones):
+    identities = [key.encoded for key in keys]
+    program = env.run(sys.executable, "-c", PYRAGE, "decrypt", file, *identities, environment=environment)
+    env.approved(program, *phones)
     succeeded(program, TEXT)
 
 
@@ -128,7 +133,7 @@ def links(env):
         program = env.run("age", "-d", "-i", env.file(QUICK), file, environment=environment)
         env.approved(program, env.quick)
         succeeded(program, TEXT)
-        _pyrage_decrypts(env, file, key.encoded, environment)
+        _pyrage_decrypts(env, file, [key], environment, env.quick)
 
 
 def with_passkey(env):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases of keys: made, shown, opened, given to a second phone, removed. They raise Failed with what was expected."""
 import json
+import os
 import re
 import stat
 
@@ -83,13 +84,17 @@ def _check_creation(request, key):
 
 
 def refused(env):
-    """Commands that no phone needs to hear of: no copy, no terminal, a name that exists, a wrong recipient."""
+    """Commands that no phone needs to hear of: no copy, no terminal, wrong names, recipients, purposes and domains."""
     create = [env.key, "secret", "create"]
     for words, file in (([*create, "new", "--no-copy"], "new"), ([*create, "new"], "new"),
                         ([*create, KEY, "--no-copy", "--also-to", _recipient()], None),
                         ([*create, "new", "--no-copy", "--also-to", "age1wrong"], "new"),
                         ([*create, "a" * 65, "--no-copy", "--also-to", _recipient()], "a" * 65),
                         ([*create, "../new", "--no-copy", "--also-to", _recipient()], "../new"),
+                        ([*create, "new", "--no-copy", "--also-to", _recipient(), "--rp", "co.uk"], "new"),
+                        ([env.key, "secret", "derive", QUICK, "two\nlines"], None),
+                        ([env.key, "secret", "derive", QUICK, os.fsdecode(b"\xff")], None),
+                        ([env.key, "secret", "run", QUICK, "--", "/nonexistent/program"], None),
                         ([env.key, "secret", "derive", "none", "x"], "none"),
                         ([env.key, "secret", "recipient", "none"], "none")):
         done = env.brief(*words, check=False, seconds=20)
@@ -161,6 +166,10 @@ def open_(env):
     env.ended(terminal)
     failed(terminal, "--force")
     must(env.prompts.count == before and "AGE-SECRET-KEY" not in terminal.said(), "expected no prompt and no key")
+    terminal = env.on_terminal(env.key, "secret", "derive", QUICK, PURPOSE, "--raw", with_output=True)
+    env.ended(terminal)
+    failed(terminal)
+    must(env.prompts.count == before, "expected no prompt for bytes that a terminal can't show; found one")
     terminal = env.on_terminal(env.key, "secret", "open", QUICK, "--force", "--open", with_output=True)
     env.approved(terminal, env.quick)
     succeeded(terminal, env.copy(QUICK))
