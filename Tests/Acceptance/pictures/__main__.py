@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes the pictures of README and docs of the real programs: code in a terminal, on a page, in a window, doctor; and
-records the demo.
+"""Takes the pictures of README and docs of the real programs: code in a terminal, on a page, in a window, the question of
+another computer, doctor; and records the demo.
 
 Screen, folders and waiting are those of ../chromium; radio and relay are `hybrid-lab run`.
 """
@@ -27,6 +27,9 @@ TOOLS = (*WINDOW_TOOLS, "xterm", "chromium", "dbus-daemon")
 UNAVAILABLE = 69
 REQUEST = {"publicKey": {"challenge": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "rpId": "example.com"}}
 ORIGIN = "https://example.com"
+# A website in a browser on another computer.
+REMOTE = {"event": "request", "operation": "remote-sign-in", "rp_id": "shop.example", "hosts": ["server.example"],
+          "permanent": True, "timeout_ms": 100000}
 # The shell reads certificates and address override from the lab's variables.
 ROUTE = '--cacert "$HYBRID_LAB_CACERT" --connect-to "$HYBRID_LAB_CONNECT_TO"'
 
@@ -110,18 +113,29 @@ class Studio:
 
 
 def window(program, folder, signals):
-    """Takes a picture of the window with a light and a dark theme."""
+    """Takes a picture of the window with a light and a dark theme, and one of a question and the code after it."""
     taken = []
     with PromptEnvironment(program, None, folder, signals) as env:
+        def take(prompt, name):
+            taken.append(folder.path(f"{name}-window.png"))
+            prompt.picture(taken[-1])
+
         for theme in ("light", "dark"):
             with env.open(theme, theme=theme) as prompt:
                 prompt.send(LOGIN, *SCAN)
                 prompt.code()
-                taken.append(folder.path(f"{theme}-window.png"))
-                prompt.picture(taken[-1])
-    both = folder.path("prompt.png")
-    brief(["convert", *map(str, taken), "+append", str(both)],
-          environment=folder.environment())
+                take(prompt, theme)
+        with env.open("remote") as prompt:
+            prompt.send(REMOTE, {"event": "state", "state": "use-phone"})
+            prompt.until_named("push button", "Continue")
+            take(prompt, "question")
+            prompt.send(*SCAN)
+            prompt.code()
+            take(prompt, "code")
+    both = {name: folder.path(f"{name}.png") for name in ("prompt", "remote")}
+    for path, pictures in zip(both.values(), (taken[:2], taken[2:])):
+        brief(["convert", *map(str, pictures), "-background", "white", "-gravity", "center", "+append", str(path)],
+              environment=folder.environment())
     return both
 
 
@@ -145,7 +159,7 @@ def main():
     parser.add_argument("--bin-dir", type=Path, default=REPOSITORY / ".build" / "debug", metavar="DIR")
     parser.add_argument("--prompt", type=Path, metavar="FILE",
                         default=REPOSITORY / "Desktop" / ".build" / "debug" / "hybrid-prompt")
-    parser.add_argument("--only", choices=("prompt", "demo"), help="takes this picture alone")
+    parser.add_argument("--only", choices=("prompt", "demo"), help="takes the pictures of the window alone, or of the demo")
     parser.add_argument("--out", type=Path, default=REPOSITORY / "docs" / "pictures", metavar="DIR")
     options = parser.parse_args()
     missing = [tool for tool in (WINDOW_TOOLS if options.only else TOOLS) if shutil.which(tool) is None]
@@ -165,7 +179,7 @@ def main():
     signals = Signals()
     windows = RunFolder(folder.root.parent / "windows")
     try:
-        taken = {"prompt": window(options.prompt.resolve(), windows, signals)}
+        taken = window(options.prompt.resolve(), windows, signals)
         if options.only != "prompt":
             taken |= others(options.bin_dir.resolve(), folder, signals)
         for name, path in taken.items():
