@@ -18,7 +18,12 @@ struct KeyCreationOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Seconds to wait for a phone, then again for its user's answer.", valueName: "s"))
     var timeout = 120
 
-    @Option(help: ArgumentHelp("The linked phone to contact; default: for a new passkey none, otherwise the one used last.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp(
+            "The linked phone to contact; default: for a new passkey none, otherwise the one used last.",
+            valueName: "name"
+        )
+    )
     var phone: String?
 
     @OptionGroup

@@ -82,7 +82,8 @@ struct SecretRunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
         abstract: "Run a command with the key, after one approval.",
-        discussion: "AGE_IDENTITY is the path of the key for age -i. Other programs of yours can read it while the command runs."
+        discussion:
+            "AGE_IDENTITY is the path of the key for age -i. Other programs of yours can read it while the command runs."
     )
 
     @OptionGroup
