@@ -26,31 +26,27 @@ struct FrameTests {
         }
     }
 
-    @Test("A channel in both directions, consumed as its two parts")
+    @Test("A channel in both directions")
     func channel() throws {
         var random = SeededGenerator()
         let one = try Ceremony(using: &random)
         let initiator = try one.initiator(linked: false)
         let answer = try one.responder(linked: false).answer(initiator.message1)
-        let clientChannel = try initiator.finish(answer.message2).open()
-        let phoneChannel = answer.takeKeys().open()
-        var clientSealer = clientChannel.sealer
-        var clientOpener = clientChannel.opener
-        var phoneSealer = phoneChannel.sealer
-        var phoneOpener = phoneChannel.opener
+        var client = try initiator.finish(answer.message2).open()
+        var phone = answer.takeKeys().open()
         for _ in 0..<5 {
             let (there, back) = (random.bytes(40), random.bytes(400))
-            let request = try clientSealer.seal(there)
-            let received = try phoneOpener.open(request)
+            let request = try client.sealer.seal(there)
+            let received = try phone.opener.open(request)
             #expect(received == there, "\(random)")
-            let response = try phoneSealer.seal(back)
-            let answered = try clientOpener.open(response)
+            let response = try phone.sealer.seal(back)
+            let answered = try client.opener.open(response)
             #expect(answered == back, "\(random)")
             #expect(throws: FrameError.notAuthentic) { try FrameOpener(key: one.psk.key).next.open(response) }
         }
-        let own = try clientSealer.seal([1])
+        let own = try client.sealer.seal([1])
         expectError(.notAuthentic, "a reflected frame") { () throws(FrameError) in
-            _ = try clientOpener.open(own)
+            _ = try client.opener.open(own)
         }
     }
 
