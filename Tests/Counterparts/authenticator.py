@@ -56,6 +56,7 @@ def arguments(words=None):
     first.add_argument("--features", help="JSON of key 3; null omits it")
     first.add_argument("--first-padding", type=int, help="number of bytes under key 0")
     first.add_argument("--link-first", action="store_true", help="linking information under key 2")
+    first.add_argument("--aaguid", type=bytes.fromhex, default=AAGUID, help="the model in getInfo")
     first.add_argument("--lists", action="append", default=[], help="additional extension in getInfo")
     first.add_argument("--lacks", action="append", default=[], help="extension or option that getInfo omits")
     first.add_argument("--refuses", action="append", default=[], help="option that is false in getInfo")
@@ -93,7 +94,7 @@ class Authenticator:
         if options.keys and os.path.exists(options.keys):
             with open(options.keys) as file:
                 kept = json.load(file)
-        self.answers = Answers(options, ctap.Passkeys(AAGUID, kept), self.encode)
+        self.answers = Answers(options, ctap.Passkeys(options.aaguid, kept), self.encode)
         self.served = []
 
     def listen(self):
@@ -187,7 +188,7 @@ class Authenticator:
             message = bytes.fromhex(known[options.introduction]["cbor"])
             self.inspection.introduced(cbor.read(cbor.read(message)[1]))
             return self.phone.send(message)
-        info = phones.information(AAGUID)
+        info = phones.information(options.aaguid)
         info[2] = [name for name in info[2] + options.lists if name not in options.lacks]
         info[4] = {name: value for name, value in info[4].items() if name not in options.lacks}
         info[4] |= {name: False for name in options.refuses}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases in which no secret may come out: the phone declines, is absent, is another one, or answers deficiently."""
+import json
 import os
 
 import age
@@ -16,6 +17,8 @@ from life import QUICK
 from python_phone import PythonPhone
 from radio import Radio
 
+# The AAGUID of iPhones' passkeys.
+IPHONE = "f24a8e70d0d3f82c293732523cc4de5a"
 CREATE = ("create", "broken", "--no-copy", "--also-to")
 
 
@@ -151,6 +154,16 @@ def later(env):
     succeeded(check)
 
 
+def older_iphone(env):
+    """An iPhone whose iOS could be older than 18.4 gets a warning, because an update would change its results."""
+    for features, is_warned in (("ctap",), True), (("ctap", "dc"), False):
+        phone = PythonPhone(env, "--aaguid", IPHONE, "--features", json.dumps(features))
+        prompts, terminal = env.create(f"iphone-{len(features)}", phones=[phone, phone])
+        shown = terminal.said() + "".join(prompt.path.read_text() for prompt in prompts)
+        must(("iOS 18.4" in shown) is is_warned,
+             f"expected iOS 18.4 to be named {'for this phone' if is_warned else 'for other phones'}; found {shown}")
+
+
 def unverified(env):
     """A phone that did not verify its user: its results differ from then on, so they do not count."""
     creates_nothing(env, PythonPhone(env, "--unverified"))
@@ -255,9 +268,8 @@ def other_key_inside(env):
 
 
 CASES = {"declined": declined, "declined-second": declined_second, "cancelled": cancelled, "no-phone": no_phone,
-         "no-answer": no_answer,
-         "no-passkey": no_passkey, "without-prf": without_prf, "useless-passkey": useless_passkey,
-         "useless-second": useless_second,
-         "first-only": first_only, "later": later, "unverified": unverified, "another-phone": another_phone,
+         "no-answer": no_answer, "no-passkey": no_passkey, "without-prf": without_prf,
+         "useless-passkey": useless_passkey, "useless-second": useless_second, "first-only": first_only, "later": later,
+         "older-iphone": older_iphone, "unverified": unverified, "another-phone": another_phone,
          "stranger-encrypts": stranger_encrypts, "client-without-prf": client_without_prf,
          "other-key-inside": other_key_inside}

@@ -101,7 +101,7 @@ def judge_seals(env):
 
 
 def pyrage(env):
-    """pyrage encrypts to the recipient, and decrypts with the plug-in what age encrypted, also for the second of two."""
+    """pyrage encrypts to the recipient, and decrypts by the plug-in what age encrypted, also as the second of two."""
     recipient, source = env.identity(QUICK).recipient, env.folder.scratch / "source"
     source.write_text(TEXT)
     file = env.folder.scratch / "pyrage.age"
