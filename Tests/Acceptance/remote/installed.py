@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The package hybrid-remote on b, a Debian that systemd-nspawn boots: apt installs it, a user's browser signs in, apt removes it.
 
-The cases need each other, in this order.
+Most cases need those before them.
 """
 import json
 import os
@@ -29,6 +29,8 @@ from packages import APT, left_behind, snapshot  # noqa: E402
 USER = "ada"
 HOME = f"/home/{USER}"
 PACKAGE = "hybrid-remote"
+# A clone and built programs on b, in a folder that is not compared.
+CLONE, BUILT = "/packages/clone", "/packages/built"
 
 
 class InstalledHost(Host):
@@ -37,7 +39,8 @@ class InstalledHost(Host):
     def __init__(self, env, root):
         # Not that of `Host`, which starts sshd.
         self.name, self.alias, self.user = "b", "b.test", USER
-        self._machine = Machine(root, env.folder.path("console"), ("--volatile=overlay",))
+        self._machine = Machine(root, env.folder.path("console"), (
+            "--volatile=overlay", f"--bind-ro={REPOSITORY}:{CLONE}", f"--bind-ro={env.programs.remote.parent}:{BUILT}"))
         self._machine.__enter__()
 
     def prepare(self, key):
@@ -110,13 +113,13 @@ class InstalledBrowser(RemoteBrowser):
             "http.server", env.b.words("python3", "-m", "http.server", "--bind", "127.0.0.1", "--directory", "/srv/site",
                                        "8000"), log=env.folder.path("site.log"), environment=env.environment))
 
-    def start(self):
+    def start(self, *switches):
         env = self._env
         name = f"chromium-{env.number()}.log"
         self.browser = Browser(
             SimpleNamespace(scratch=Path(HOME), path=lambda _: env.folder.path(name)),
             SimpleNamespace(environment=env.folder.environment()), "unix:path=/tmp/there-is-no-bus", {}, env.waiting,
-            command=env.b.words(user=USER), switches=("--headless=new",))
+            command=env.b.words(user=USER), switches=("--headless=new", *switches))
         self.tab = self.browser.tab
         self.tab.open(f"{ORIGIN}/")
 
@@ -240,5 +243,26 @@ def purge(env):
     return f"{len(after)} files and folders"
 
 
+def by_hand(env):
+    """Without the package: the steps of docs/remote.md, with the prefix ~/.local; then that is removed."""
+    browser, b = env.remote_browser, env.b
+    install = (f"{CLONE}/scripts/install", "--prefix", f"{HOME}/.local")
+    files = {path for path in snapshot(b.root) if path.startswith(HOME[1:])}
+    b.inside(*install, "--bin-dir", BUILT, "remote", user=USER)
+    # The browser's folder of the user is that of --user-data-dir.
+    manifests, share = f"{HOME}/profile/NativeMessagingHosts", f"{HOME}/.local/share/hybrid/remote"
+    b.inside("sh", "-c", f"mkdir -p {manifests} && cp {share}/hybrid.remote.json {manifests}/", user=USER)
+    lines = (REPOSITORY / "docs" / "remote.md").read_text().splitlines()
+    line = next(line.strip() for line in lines if line.endswith("|| hybrid-remote announce"))
+    b.inside("sh", "-c", "cat >>.profile", text=f"{line}\n", user=USER)
+    browser.start(f"--load-extension={share}/extension")
+    browser.session(env.start_agent())
+    browser.fulfilled("create", env.site.creation_options())
+    browser.close()
+    b.inside(*install, "--uninstall", user=USER)
+    left = {path for path in snapshot(b.root) if path.startswith(HOME[1:] + "/.local")} - files
+    must(not left, f"expected nothing in the prefix; found {left}")
+
+
 INSTALLED = {"installed-before": before, "installed-install": install, "installed-sign-in": sign_in,
-             "installed-next-login": next_login, "installed-remove": remove, "installed-purge": purge, **SUDO}
+             "installed-next-login": next_login, "installed-remove": remove, "installed-purge": purge, "installed-by-hand": by_hand, **SUDO}
