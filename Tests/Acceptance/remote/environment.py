@@ -121,7 +121,7 @@ class RemoteEnvironment(KeyEnvironment):
 
     # ---- ssh ---------------------------------------------------------------------------------------------------------
 
-    def ssh(self, agent, command, *options, host=None, text=None, kind=Program, name="ssh"):
+    def ssh(self, agent, command, *options, host=None, text=None, kind=Program, name="ssh", **more):
         """Starts ssh from this computer to b, or another host, with a command for its shell; with -A by default.
 
         Without a command, it is a login whose shell reads the text.
@@ -131,7 +131,7 @@ class RemoteEnvironment(KeyEnvironment):
                  (host or self.b).alias, *([command] if command else [])]
         variables = {**self.environment, "SSH_AUTH_SOCK": str(agent.socket)}
         return self.keep(kind(name, words, log=self.folder.path(f"{self.number()}-{name}.log"), environment=variables,
-                              text=text))
+                              text=text, **more))
 
     def ask(self, agent, options, *ssh_options, origin=ORIGIN, host=None, through=None):
         """Starts `hybrid-remote ask` on b, or another host, through ssh -A."""

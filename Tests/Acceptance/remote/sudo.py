@@ -6,7 +6,7 @@ from harness.command import REPOSITORY
 from harness.hybrid_key import nothing_left
 from harness.phone import Person
 from harness.programs import Program
-from harness.waiting import must
+from harness.waiting import must, poll
 
 SCRIPT = REPOSITORY / "docs" / "examples" / "sudo" / "sudo-with-phone"
 USER = "ada"
@@ -86,6 +86,11 @@ class Sudo:
         command = f"{before} sudo -k; {variables} sudo -S -p '' id -u </dev/null"
         return self.env.ssh(self.agent, command, *options)
 
+    def typed(self):
+        """Starts sudo on a terminal of the host, whose keys the caller writes."""
+        self.agent = self.env.start_agent()
+        return self.env.ssh(self.agent, "sudo -k; sudo id -u", "-tt", pipe_input=True)
+
     def confirmed(self, run, person=Person()):
         """Confirms the request on the phone; returns the prompt."""
         prompt = self.env.prompts.next(program=run)
@@ -106,8 +111,10 @@ class Sudo:
         must("0" not in run.said().splitlines() and "password is required" in run.said(),
              f"expected a refusal; found {run.said()}")
         must(self.env.prompts.count == prompts, f"expected {prompts} prompts; found {self.env.prompts.count}")
-        left = self.env.b.inside("sh", "-c", "ls -d /run/sudo-with-phone.* 2>/dev/null || :").stdout
-        must(not left, f"expected no files; found {left}")
+        must(not self.files(), f"expected no files; found {self.files()}")
+
+    def files(self):
+        return self.env.b.inside("sh", "-c", "ls -d /run/sudo-with-phone.* 2>/dev/null || :").stdout
 
 
 def _sudo(env):
@@ -184,12 +191,22 @@ def environment(env):
 
 
 def interrupted(env):
-    """The ssh session is killed while the prompt is open: nothing is left."""
+    """The ssh session is killed while the prompt is open; on a terminal, the user cancels, then presses Ctrl-C."""
     sudo = _sudo(env)
     run = sudo.run()
     prompt = env.prompts.next(program=run)
+    must(sudo.files(), "expected files while the prompt is open; found none")
     run.kill()
     nothing_left(sudo.agent.program, prompt)
+    must(poll(lambda: not sudo.files(), 10), f"expected no files; found {sudo.files()}")
+    run = sudo.typed()
+    prompt = env.prompts.next(program=run)
+    prompt.answer("cancel")
+    env.waiting.until("sudo to ask for the password", lambda: "password" in run.said(), 30)
+    must(not sudo.files(), f"expected no files; found {sudo.files()}")
+    run.write("\x03")
+    env.ended(run)
+    must("0" not in run.said().split(), f"expected no root; found {run.said()}")
 
 
 SUDO = {"sudo-permits": permits, "sudo-declined": declined, "sudo-wrong-key": wrong_key, "sudo-replayed": replayed,
