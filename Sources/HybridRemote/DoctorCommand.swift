@@ -62,24 +62,35 @@ struct DoctorCommand: ParsableCommand {
         }
     }
 
-    /// The files of a package for a browser.
+    /// The folders of helpers' manifests for a browser: of a package, and below the user's configuration.
     private static let installations = [
-        ("Chromium", "/etc/chromium/native-messaging-hosts"),
-        ("Google Chrome", "/etc/opt/chrome/native-messaging-hosts"),
+        ("Chromium", "/etc/chromium/native-messaging-hosts", "chromium"),
+        ("Google Chrome", "/etc/opt/chrome/native-messaging-hosts", "google-chrome"),
     ]
 
     private static func browsers() -> [Finding] {
         let extensionFolder = "/usr/share/chromium/extensions/hybrid-remote"
-        let hasExtension = access("\(extensionFolder)/manifest.json", R_OK) == 0
-        let manifests = installations.map { browser, folder in
-            let path = "\(folder)/\(BrowserExtension.hostName).json"
-            let isThere = access(path, R_OK) == 0
+        let home = ProcessEnvironment.variables["HOME"] ?? ""
+        let file = "\(BrowserExtension.hostName).json"
+        var isByHand = false
+        let manifests = installations.map { browser, folder, configuration in
+            let path = "\(folder)/\(file)"
+            let own = "\(home)/.config/\(configuration)/NativeMessagingHosts/\(file)"
+            let isOwn = access(own, R_OK) == 0
+            isByHand = isByHand || isOwn
+            let isThere = isOwn || access(path, R_OK) == 0
             let found = isThere ? "knows the helper" : "\(path) is missing"
             return Finding(subject: browser, isFine: isThere, found: found)
         }
-        let missing = "\(extensionFolder) is missing; install the package hybrid-remote"
-        let found = hasExtension ? "installed for Chromium" : missing
-        return manifests + [Finding(subject: "extension", isFine: hasExtension, found: found)] + sandboxed
+        let hasExtension = access("\(extensionFolder)/manifest.json", R_OK) == 0
+        let found =
+            hasExtension
+            ? "installed for Chromium" : "\(extensionFolder) is missing; install the package hybrid-remote"
+        // No other program can see which extensions a user has loaded.
+        let loaded = "not installed for all users; chrome://extensions shows whether you have loaded it"
+        let isManual = !hasExtension && isByHand
+        let item = Finding(subject: "extension", isFine: hasExtension || isManual, found: isManual ? loaded : found)
+        return manifests + [item] + sandboxed
     }
 
     /// Browsers in sandboxes, which start no helper outside.

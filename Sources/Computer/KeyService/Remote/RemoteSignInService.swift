@@ -101,7 +101,8 @@ package final class RemoteSignInService: Sendable {
             // Before anything of the request is parsed.
             let permissions = try currentPermissions()
             if let hop = permissions.firstMissing(in: chain) {
-                throw Refusal(.refused, "\(hop) has no permission; see: hybrid-key remote allow")
+                let name = zip(chain, names).first { $0.0 == hop }?.1 ?? "\(hop)"
+                throw Refusal(.refused, "\(name) has no permission; run: hybrid-key remote allow \(name)")
             }
             website = try Website(job.request.message, sshKeys: keys)
             let stored = permissions.decision(
