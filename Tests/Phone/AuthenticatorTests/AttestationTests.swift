@@ -32,12 +32,17 @@ struct AttestationTests {
         let made = try MakeCredentialResponse(parsing: response.body)
         let data = made.authenticatorData.encoded
         let signature = try #require(made.attestationStatement["sig"]?.bytes)
-        let body: [UInt8] =
-            [0xA3, 0x01, 0x66] + Array("packed".utf8)
-            + [0x02, 0x58, UInt8(data.count)] + data
-            // {"alg": -7, "sig": …}
-            + [0x03, 0xA2, 0x63] + Array("alg".utf8) + [0x26, 0x63] + Array("sig".utf8)
-            + [0x58, UInt8(signature.count)] + signature
+        var body: [UInt8] = [0xA3, 0x01, 0x66]
+        body += Array("packed".utf8)
+        body += [0x02, 0x58, UInt8(data.count)]
+        body += data
+        // {"alg": -7, "sig": …}
+        body += [0x03, 0xA2, 0x63]
+        body += Array("alg".utf8)
+        body += [0x26, 0x63]
+        body += Array("sig".utf8)
+        body += [0x58, UInt8(signature.count)]
+        body += signature
         #expect(response.encoded == [0] + body)
         let parsed = try P256.Signing.ECDSASignature(derRepresentation: signature)
         #expect(stored.privateKey.publicKey.isValidSignature(parsed, for: data + fixture.hash.bytes))

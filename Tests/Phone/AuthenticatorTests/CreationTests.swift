@@ -49,19 +49,21 @@ struct CreationTests {
         let stored = try #require(fixture.store.passkeys.first)
         let point = Array(stored.privateKey.publicKey.x963Representation)
         try #require(stored.id.bytes.count == 32)
-        let key: [UInt8] =
-            [0xA5, 0x01, 0x02, 0x03, 0x26, 0x20, 0x01, 0x21, 0x58, 0x20] + point[1..<33] + [0x22, 0x58, 0x20]
-            + point[33..<65]
-        let data: [UInt8] =
-            Array(SHA256.hash(data: Array("example.com".utf8)))
-            // UP, UV, BE, AT; no BS, because an existing backup does not contain this passkey.
-            + [0x4D]
-            + [0, 0, 0, 0]
-            + Authenticator.aaguid.bytes
-            + [0, 32] + stored.id.bytes
-            + key
-        let body: [UInt8] =
-            [0xA3, 0x01, 0x64] + Array("none".utf8) + [0x02, 0x58, UInt8(data.count)] + data + [0x03, 0xA0]
+        var data = Array(SHA256.hash(data: Array("example.com".utf8)))
+        // UP, UV, BE, AT; no BS, because an existing backup does not contain this passkey.
+        data += [0x4D, 0, 0, 0, 0]
+        data += Authenticator.aaguid.bytes
+        data += [0, 32]
+        data += stored.id.bytes
+        data += [0xA5, 0x01, 0x02, 0x03, 0x26, 0x20, 0x01, 0x21, 0x58, 0x20]
+        data += point[1..<33]
+        data += [0x22, 0x58, 0x20]
+        data += point[33..<65]
+        var body: [UInt8] = [0xA3, 0x01, 0x64]
+        body += Array("none".utf8)
+        body += [0x02, 0x58, UInt8(data.count)]
+        body += data
+        body += [0x03, 0xA0]
         #expect(response.encoded == [0] + body)
         let parsed = try MakeCredentialResponse(parsing: response.body)
         #expect(parsed.authenticatorData.attestedCredential?.publicKey.p256 != nil)
