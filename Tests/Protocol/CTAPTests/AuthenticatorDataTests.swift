@@ -82,8 +82,14 @@ struct AuthenticatorDataTests {
         let object = try Samples.created().attestationObject
         #expect(try AttestationObject(parsing: object.encoded) == object)
         // {"fmt": "none", "attStmt": {}, "authData": …} in this order: shorter keys first.
-        let head = [0xA3, 0x63] + Array("fmt".utf8) + [0x64] + Array("none".utf8) + [0x67] + Array("attStmt".utf8)
-        #expect(Array(object.encoded.prefix(head.count + 1)) == head + [0xA0])
+        var head: [UInt8] = [0xA3, 0x63]
+        head += Array("fmt".utf8)
+        head += [0x64]
+        head += Array("none".utf8)
+        head += [0x67]
+        head += Array("attStmt".utf8)
+        head += [0xA0]
+        #expect(Array(object.encoded.prefix(head.count)) == head)
         #expect(throws: CTAPResponseError.missing("attStmt")) {
             try AttestationObject(parsing: [0xA1, 0x63] + Array("fmt".utf8) + [0x60])
         }
