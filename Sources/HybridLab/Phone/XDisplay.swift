@@ -12,7 +12,7 @@ struct XDisplay: FrameSource, ~Copyable {
     private let connection: OpaquePointer
     private let name: String
     private let root: xcb_window_t
-    private var last: [UInt8] = []
+    private var last: [UInt8]
 
     /// The time between two captures, in microseconds.
     private static let captureInterval: UInt32 = 150_000
@@ -36,6 +36,7 @@ struct XDisplay: FrameSource, ~Copyable {
         self.name = shownName
         root = screen.pointee.root
         self.connection = connection
+        last = []
     }
 
     deinit { xcb_disconnect(connection) }
