@@ -225,7 +225,7 @@ package struct CeremonyLauncher: Sendable {
         var response: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)
         // poll(2) ignores negative descriptors.
-        let descriptors = [
+        let descriptors: [CInt] = [
             output.own, prompt?.answers.own ?? -1, cancellation?.descriptor ?? -1, lines?.ends.own ?? -1,
         ]
         var polled = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
