@@ -75,9 +75,12 @@ struct DescriptionTests {
         let application = Wire.string(key.application.description)
         let number = [UInt8](repeating: 0, count: 8)
         var blob = Wire.string(SSHUserCertificate.algorithm) + Wire.string([1, 2, 3])
-        blob += Wire.string("nistp256") + Wire.string(key.x963Representation) + application
-        blob += number + [0, 0, 0, 1] + Wire.string("id") + Wire.string(principals) + number + number
-        blob += Wire.string("") + Wire.string("") + Wire.string("") + Wire.string(authority) + Wire.string("sig")
+        let parts: [[UInt8]] = [
+            Wire.string("nistp256"), Wire.string(key.x963Representation), application, number, [0, 0, 0, 1],
+            Wire.string("id"), Wire.string(principals), number, number, Wire.string(""), Wire.string(""),
+            Wire.string(""), Wire.string(authority), Wire.string("sig"),
+        ]
+        for part in parts { blob += part }
         var fields = LoginFields(
             session: TestServer.session(1),
             user: Array("ada".utf8),
