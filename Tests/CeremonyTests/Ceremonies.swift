@@ -120,12 +120,13 @@ extension CeremonyEnvironment {
         variables: [String: String] = [:],
         under tracer: [String] = []
     ) throws -> RunningProgram {
-        try start(
+        var arguments: [String] = tracer.isEmpty ? [] : tracer.dropFirst() + [BuildFolder.program("hybrid-auth")]
+        arguments += ["scan", link ? "--link=\(code)" : "-", "--vault", vault, "--tunnel-domain", "\(domain)"]
+        arguments += ["--pinentry", pinentry ?? TestUser.program(in: folder)]
+        arguments += (network ?? self.network) + extra
+        return try start(
             tracer.first ?? "hybrid-auth",
-            (tracer.isEmpty ? [] : tracer.dropFirst() + [BuildFolder.program("hybrid-auth")]) + [
-                "scan", link ? "--link=\(code)" : "-", "--vault", vault, "--tunnel-domain", "\(domain)", "--pinentry",
-                pinentry ?? TestUser.program(in: folder),
-            ] + (network ?? self.network) + extra,
+            arguments,
             variables: user.variables(in: folder).merging(variables) { $1 },
             input: code + "\n"
         )

@@ -110,9 +110,11 @@ struct PRFTests {
         let two: [UInt8] = [0x66] + Array("second".utf8) + [0x58, 0x20] + second
         #expect(bytes(PRFOutput(isEnabled: true)) == prf + [0xA1] + enabled)
         let (firstResult, secondResult) = try (#require(PRFResult(bytes: first)), #require(PRFResult(bytes: second)))
-        #expect(bytes(PRFOutput(first: firstResult)) == prf + [0xA1] + results + [0xA1] + one)
+        let onlyFirst: [[UInt8]] = [prf, [0xA1], results, [0xA1], one]
+        #expect(bytes(PRFOutput(first: firstResult)) == Array(onlyFirst.joined()))
         let all = PRFOutput(isEnabled: true, first: firstResult, second: secondResult)
-        #expect(bytes(all) == prf + [0xA2] + enabled + results + [0xA2] + one + two)
+        let complete: [[UInt8]] = [prf, [0xA2], enabled, results, [0xA2], one, two]
+        #expect(bytes(all) == Array(complete.joined()))
         var text = "\(all) \(String(reflecting: all))"
         dump(all, to: &text)
         dump(firstResult, to: &text)
