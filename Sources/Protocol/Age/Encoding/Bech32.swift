@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridPrimitives
+
 /// Bech32 (BIP 173) without its limit of 90 characters, as age uses it for keys and identities.
 ///
 /// Texts are ASCII in arrays, not strings, so that a secret key can be wiped.
@@ -15,7 +17,9 @@ package enum Bech32 {
     static func encode(prefix: String, _ data: [UInt8]) -> [UInt8] {
         let prefix = Array(prefix.utf8)
         var (values, bits, count): ([UInt8], Int, Int) = ([], 0, 0)
+        // Enough capacity avoids a reallocation, which would leave a copy behind.
         values.reserveCapacity((data.count * 8 + 4) / 5 + checksumLength)
+        defer { SecretBytes.wipe(&values) }
         for byte in data {
             (bits, count) = ((bits << 8 | Int(byte)) & 0xFFF, count + 8)
             while count >= 5 {
@@ -36,15 +40,18 @@ package enum Bech32 {
     ///
     /// - Returns: The prefix in lower case and the bytes; `nil` for mixed case, another checksum or nonzero unused bits.
     static func decode(_ text: some Collection<UInt8>) -> (prefix: String, data: [UInt8])? {
-        let text = Array(text)
+        var text = Array(text)
+        defer { SecretBytes.wipe(&text) }
         guard !(text.contains(where: isUpper) && text.contains(where: isLower)) else { return nil }
-        let lower = text.map { isUpper($0) ? $0 | 0x20 : $0 }
+        var lower = text.map { isUpper($0) ? $0 | 0x20 : $0 }
+        defer { SecretBytes.wipe(&lower) }
         guard let separator = lower.lastIndex(of: UInt8(ascii: "1")), separator > 0,
             lower.count - separator > checksumLength,
             lower[..<separator].allSatisfy({ (33...126).contains($0) })
         else { return nil }
         var values: [UInt8] = []
         values.reserveCapacity(lower.count - separator)
+        defer { SecretBytes.wipe(&values) }
         for digit in lower[(separator + 1)...] {
             guard let value = value(digit) else { return nil }
             values.append(value)

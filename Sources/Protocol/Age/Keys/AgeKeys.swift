@@ -68,7 +68,9 @@ package struct AgeSecretKey: SecretMaterial, Sendable {
     package var text: [UInt8] {
         var bytes = Array(key.rawRepresentation)
         defer { SecretBytes.wipe(&bytes) }
-        return Bech32.encode(prefix: Self.prefix, bytes).map { byte in
+        var lower = Bech32.encode(prefix: Self.prefix, bytes)
+        defer { SecretBytes.wipe(&lower) }
+        return lower.map { byte in
             (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) ? byte & 0xDF : byte
         }
     }
