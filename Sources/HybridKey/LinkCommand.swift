@@ -171,17 +171,9 @@ struct LinkCommand: AsyncParsableCommand {
         in folder: StateFolder,
         _ report: ProgressReport
     ) {
-        let entry = JournalEntry(
-            time: WallClock.realtime.now(),
-            door: .link,
-            relyingParty: proof.request.relyingPartyID.text,
-            purpose: proof.request.purpose,
-            result: result
-        )
-        do throws(CommandFailure) {
-            try Journal(in: folder).append(entry)
-        } catch {
-            report.notify(ProgressState("not-recorded", error.sentence))
+        let request = proof.request
+        Journal(in: folder).record(request.purpose, of: request.relyingPartyID.text, by: .link, result: result) {
+            report.notify(ProgressState("not-recorded", $0))
         }
     }
 }

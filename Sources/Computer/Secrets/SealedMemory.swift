@@ -3,7 +3,7 @@
 internal import CHybridLinux
 internal import Glibc
 
-/// Memory that other programs read as a file, as often as they want; nobody can change it.
+/// Sealed memory, which a child process can read as a file any number of times.
 package enum SealedMemory {
     /// Creates the memory.
     ///

@@ -43,18 +43,7 @@ package struct SecretPhone: Sendable {
     ) {
         (self.seconds, self.perform) = (seconds, perform)
         record = { id, purpose, result in
-            let entry = JournalEntry(
-                time: WallClock.realtime.now(),
-                door: door,
-                relyingParty: id.text,
-                purpose: purpose,
-                result: result
-            )
-            do throws(CommandFailure) {
-                try journal.append(entry)
-            } catch {
-                report(error.sentence)
-            }
+            journal.record(purpose, of: id.text, by: door, result: result, report: report)
         }
     }
 

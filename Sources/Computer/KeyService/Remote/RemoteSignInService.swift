@@ -260,19 +260,7 @@ package final class RemoteSignInService: Sendable {
     }
 
     private func record(_ relyingParty: String, _ purpose: String, _ result: String) {
-        let time = WallClock.realtime.now()
-        let entry = JournalEntry(
-            time: time,
-            door: .remote,
-            relyingParty: relyingParty,
-            purpose: purpose,
-            result: result
-        )
-        do throws(CommandFailure) {
-            try journal.append(entry)
-        } catch {
-            report(error.sentence)
-        }
+        journal.record(purpose, of: relyingParty, by: .remote, result: result, report: report)
     }
 
     // MARK: - The request

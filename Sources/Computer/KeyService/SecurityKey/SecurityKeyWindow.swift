@@ -245,18 +245,13 @@ final class SecurityKeyWindow: Sendable {
             case .credentialExcluded: "failed: already registered"
             default: failure ?? "failed: \(status.meaning)"
             }
-        let entry = JournalEntry(
-            time: WallClock.realtime.now(),
-            door: .securityKey,
-            relyingParty: request.relyingParty.text,
-            purpose: description.text,
-            result: result
+        dependencies.journal.record(
+            description.text,
+            of: request.relyingParty.text,
+            by: .securityKey,
+            result: result,
+            report: dependencies.report
         )
-        do throws(CommandFailure) {
-            try dependencies.journal.append(entry)
-        } catch {
-            dependencies.report(error.sentence)
-        }
     }
 }
 

@@ -52,18 +52,7 @@ package struct SSHSigner: Sendable {
         let description = SigningDescription(job.request, hostName: hostName)
         let (signature, result) = perform(job, key, description)
         if case .failure(.sessionLocked) = signature { return signature }
-        let entry = JournalEntry(
-            time: WallClock.realtime.now(),
-            door: .agent,
-            relyingParty: key.relyingPartyID.text,
-            purpose: description.text,
-            result: result
-        )
-        do throws(CommandFailure) {
-            try journal.append(entry)
-        } catch {
-            report(error.sentence)
-        }
+        journal.record(description.text, of: key.relyingPartyID.text, by: .agent, result: result, report: report)
         return signature
     }
 

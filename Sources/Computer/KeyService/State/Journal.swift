@@ -97,6 +97,28 @@ package struct Journal: Sendable {
         }
     }
 
+    /// Appends an entry with the current time; a failure is reported, because it does not affect the request.
+    package func record(
+        _ purpose: String,
+        of relyingParty: String,
+        by door: JournalEntry.Door,
+        result: String,
+        report: (String) -> Void
+    ) {
+        let entry = JournalEntry(
+            time: WallClock.realtime.now(),
+            door: door,
+            relyingParty: relyingParty,
+            purpose: purpose,
+            result: result
+        )
+        do throws(CommandFailure) {
+            try append(entry)
+        } catch {
+            report(error.sentence)
+        }
+    }
+
     /// Returns all entries, oldest first; lines that are not entries are skipped.
     package func entries() throws(CommandFailure) -> [JournalEntry] {
         // One entry may exceed the limit before the next one shortens the file.
