@@ -26,7 +26,8 @@ def two_hops(env):
         must([answer for ((answer, _),) in found.values()] == [missing] * 2,
              f"expected refusals with one permission; found {found}")
         must(env.prompts.count == prompts, "expected no question with one permission; found one")
-        env.recorded(before, ("refused", env.c.fingerprint), ("refused", env.b.fingerprint))
+        lacks = "has no permission; run: hybrid-key remote allow"
+        env.recorded(before, ("refused", f"c.test {lacks} c.test"), ("refused", f"b.test {lacks} b.test"))
         _question_from(env, agent, ["b.test", "c.test"], lambda options: env.ask(agent, options, through=env.hop))
         env.recorded(before + 2, ("signed", "on c.test through b.test"))
     finally:
