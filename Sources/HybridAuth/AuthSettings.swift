@@ -9,7 +9,12 @@ internal import HybridProgram
 internal import HybridTPM
 
 /// Settings from flags, from variables such as `HYBRID_TUNNEL_DOMAIN`, and from lines of `auth.env` with these names.
+///
+/// The user's `auth.env` overrides that of the distribution or administrator, ``systemFile``.
 enum AuthSettings {
+    /// Path of the file with the settings of all users.
+    static let systemFile = "/etc/hybrid/auth.env"
+
     static let tunnelDomain = Setting(
         "tunnel-domain",
         .text("id|host"),
@@ -109,7 +114,8 @@ enum AuthSettings {
         return try resolver.inspect(
             flags: flags,
             environment: environment,
-            file: try ConfigurationFile.read(named: nil, orElse: try defaultFile(environment))
+            file: try ConfigurationFile.read(named: nil, orElse: try defaultFile(environment)),
+            systemFile: try ConfigurationFile.read(named: nil, orElse: systemFile)
         )
     }
 
@@ -130,16 +136,19 @@ enum AuthSettings {
     /// Returns the path of the token file for the chosen relay, if any.
     ///
     /// A token belongs to the relay that is set by the same source. A token from `auth.env` is not sent to a different
-    /// relay that a variable or flag names. A token from a variable is not sent to a different relay that a flag names.
-    /// A token from the same source as the relay, or from a source with higher precedence, belongs to that relay.
+    /// relay that a variable or flag names, nor the system's token to one that the user's file names. A token from a
+    /// variable is not sent to a different relay that a flag names. A token from the same source as the relay, or from a
+    /// source with higher precedence, belongs to that relay.
     static func tokenFile(for domain: TunnelDomain, _ settings: Configuration) throws(CommandFailure) -> String? {
         guard let file = try settings.value(tunnelTokenFile) else { return nil }
         let source = settings.source(of: tunnelTokenFile)
         guard rank(source) < rank(settings.source(of: tunnelDomain)) else { return file }
         let environment = ProcessEnvironment.variables
+        let isSystems = rank(source) == rank(.file(systemFile, line: 0, name: ""))
         let original = try resolver.resolve(
             environment: rank(source) < rank(.variable("")) ? [:] : environment,
-            file: try ConfigurationFile.read(named: nil, orElse: try defaultFile(environment))
+            file: isSystems ? nil : try ConfigurationFile.read(named: nil, orElse: try defaultFile(environment)),
+            systemFile: try ConfigurationFile.read(named: nil, orElse: systemFile)
         )
         if let named = try original.value(tunnelDomain), TunnelDomain(argument: named)?.id == domain.id { return file }
         report(
@@ -156,9 +165,10 @@ enum AuthSettings {
     /// Returns the precedence of a source; a higher one overrides a lower one.
     private static func rank(_ source: ConfigurationSource) -> Int {
         switch source {
-        case .flag: 3
-        case .variable: 2
-        case .file: 1
+        case .flag: 4
+        case .variable: 3
+        case .file(systemFile, _, _): 1
+        case .file: 2
         case .defaultValue: 0
         }
     }

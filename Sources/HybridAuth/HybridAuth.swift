@@ -52,8 +52,13 @@ enum ProcessArguments {
     }
 
     /// Returns the offset of a code in an argument such as `FIDO:/…` or `--url=FIDO:/…`; case is ignored.
+    ///
+    /// The link of a relay may contain a token.
     private static func codeStart(_ bytes: UnsafeRawBufferPointer) -> Int? {
-        let scheme = Array("fido:".utf8)
+        ["fido:", RelayLink.scheme].compactMap { start(of: Array($0.utf8), in: bytes) }.min()
+    }
+
+    private static func start(of scheme: [UInt8], in bytes: UnsafeRawBufferPointer) -> Int? {
         guard bytes.count >= scheme.count else { return nil }
         return (0...(bytes.count - scheme.count)).first { start in
             zip(scheme, bytes[start...]).allSatisfy { $0 == $1 || $0 == $1 | 0x20 }

@@ -12,7 +12,7 @@ struct DomainCommand: ParsableCommand {
         commandName: "domain",
         abstract: "Print the number and host of a tunnel domain; list domains; plan a relay.",
         discussion: "A phone advertises the number over Bluetooth; every client derives the host from it.",
-        subcommands: [Show.self, List.self, Plan.self],
+        subcommands: [Show.self, List.self, Plan.self, Link.self],
         defaultSubcommand: Show.self
     )
 
@@ -75,6 +75,23 @@ struct DomainCommand: ParsableCommand {
             if !lines.isEmpty { try StandardOutput.writeLine(lines.joined(separator: "\n")) }
             guard let next = domains.next()?.id else { return }
             StandardError.writeLine("stopped after \(limit); continue with --from \(next), or print all with --limit 0")
+        }
+    }
+
+    /// `domain link ID|HOST`: prints a link for users of the relay.
+    struct Link: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print the link with which users choose this relay.",
+            discussion: """
+                Give it to users, also as a QR code, for hybrid-auth setup --link or the app for Linux phones. If the \
+                relay requires tokens, add ?token= and the user's token.
+                """
+        )
+
+        @OptionGroup var choice: DomainChoice
+
+        func run() throws {
+            try StandardOutput.writeLine("hybrid-relay:\(try choice.tunnelDomain().host)")
         }
     }
 

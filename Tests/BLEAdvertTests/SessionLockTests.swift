@@ -34,6 +34,59 @@ struct SessionLockTests {
         }
     }
 
+    @Test("A lock or a suspend ends the wait; other changes of sessions do not", arguments: [true, false])
+    func untilLocked(isLock: Bool) async throws {
+        try await PrivateBus.run { bus in
+            let hint = Locked(false)
+            let calls = Locked(0)
+            let logind = try await BusConnection.connect(to: bus.busAddress) { _ in
+                calls.withLock { $0 += 1 }
+                return .values([.variant(.bool(hint.withLock { $0 }))])
+            }
+            _ = try await logind.requestName(Logind.name)
+            let wait = Task { try await Logind.untilLockedOrSuspended(on: bus.busAddress) }
+            func change() {
+                logind.emit(
+                    "\(Logind.path)/session/_32",
+                    BusNames.properties,
+                    "PropertiesChanged",
+                    [.string(SessionLock.session)]
+                )
+            }
+            // Each change is followed by a question for the hint.
+            try await Waiting.until("a question after a change") {
+                change()
+                return calls.withLock { $0 } > 2
+            }
+            if isLock {
+                hint.withLock { $0 = true }
+                change()
+            } else {
+                logind.emit(Logind.path, Logind.manager, "PrepareForSleep", [.bool(true)])
+            }
+            #expect(try await wait.value)
+            await logind.close()
+        }
+    }
+
+    @Test("A session that is locked already, and a canceled wait, end at once")
+    func lockedBefore() async throws {
+        try await PrivateBus.run { bus in
+            let hint = Locked(true)
+            let logind = try await BusConnection.connect(to: bus.busAddress) { _ in
+                .values([.variant(.bool(hint.withLock { $0 }))])
+            }
+            _ = try await logind.requestName(Logind.name)
+            #expect(try await Logind.untilLockedOrSuspended(on: bus.busAddress))
+            hint.withLock { $0 = false }
+            let wait = Task { try await Logind.untilLockedOrSuspended(on: bus.busAddress) }
+            wait.cancel()
+            let result = await wait.result
+            #expect((try? result.get()) != true)
+            await logind.close()
+        }
+    }
+
     @Test("Without logind, with its errors, and without a bus, no session is locked")
     func unknown() async throws {
         try await PrivateBus.run { bus in

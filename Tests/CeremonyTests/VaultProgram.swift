@@ -22,13 +22,14 @@ struct VaultProgram: Sendable {
 
     /// Runs a subcommand to its end.
     ///
-    /// Each GETPIN is answered with the next of the answers, then cancelled.
+    /// Each GETPIN is answered with the next of the answers, then cancelled. Standard input is `input`, or empty.
     func callAsFunction(
         _ arguments: [String],
         of command: String? = "vault",
         typing answers: [String] = [pin],
         confirming: Bool = true,
-        under tracer: [String] = []
+        under tracer: [String] = [],
+        input: String? = nil
     ) async throws -> RunningProgram.Ending {
         let answerFile = "\(folder)/answers-\(UUID().uuidString.prefix(8))"
         try TestFile.write(answers.map { $0 + "\n" }.joined(), to: answerFile)
@@ -43,7 +44,8 @@ struct VaultProgram: Sendable {
         if asks { line += ["--pinentry", TestUser.program(in: folder)] }
         let program = tracer.first ?? "hybrid-auth"
         let before = tracer.isEmpty ? [] : Array(tracer.dropFirst()) + [BuildFolder.program("hybrid-auth")]
-        return try await RunningProgram(program, before + line, in: folder, environment: environment).ending()
+        let running = try RunningProgram(program, before + line, in: folder, environment: environment, input: input)
+        return try await running.ending()
     }
 
     /// The commands that pinentry has received so far.

@@ -23,6 +23,20 @@ struct LinkTests {
         }
     }
 
+    @Test("Asks first, too, if the code of the link is on standard input")
+    func standardInput() async throws {
+        try await ScanFixture.with { fixture in
+            let declining = try await fixture.pinentry(confirming: "ERR 83886194 Not confirmed <Pinentry>")
+            let arguments = ["scan", "--tunnel-domain", "266", "--pinentry", declining, "-"]
+            let input = ScanFixture.code + "\n"
+            let asked = try await fixture.run(arguments + ["--from-link"], input: input)
+            #expect(asked.status == 77 && asked.lastLine.contains("you declined"), "\(asked)")
+            #expect(fixture.text("pinentry.log").contains("SETDESC A link asks this device"))
+            let unasked = try await fixture.run(arguments, input: input)
+            #expect(unasked.status == 69 && unasked.lastLine.contains(ScanFixture.afterReading), "\(unasked)")
+        }
+    }
+
     @Test("Continues after confirmation and shows its failure in a window")
     func accepted() async throws {
         try await ScanFixture.with { fixture in

@@ -96,6 +96,41 @@ struct SetupTests {
         }
     }
 
+    @Test("A relay's link chooses the relay, and its token is saved in a private file")
+    func links() async throws {
+        try await ScanFixture.with { fixture in
+            let token = ".config/hybrid/relay-token"
+            func link(_ text: String, input: String? = nil) async throws -> RunningProgram.Ending {
+                try await fixture.run(["setup", "--no-check", "--json", "--link", text], input: input)
+            }
+            let plain = try await link("HYBRID-RELAY:266")
+            #expect(plain.status == 0 && plain.lastLine.contains(#""state":"saved""#), "\(plain)")
+            #expect(fixture.text(Self.file) == "HYBRID_TUNNEL_DOMAIN=266\n" && !fixture.exists(token))
+            let secret = try await link("-", input: "hybrid-relay:cable.wufkweyy3uaxb.com?token=se.cret\r\n")
+            #expect(secret.status == 0 && !secret.errors.contains("se.cret"), "\(secret)")
+            #expect(fixture.text(token) == "se.cret\n" && (try mode(fixture, token)) == 0o600)
+            #expect(fixture.text(Self.file).contains("HYBRID_TUNNEL_TOKEN_FILE=\(fixture.folder)/\(token)\n"))
+            let again = try await link("hybrid-relay:266?token=se.cret")
+            #expect(again.lastLine.contains(#""state":"unchanged""#), "\(again)")
+            let renewed = try await link("hybrid-relay:266?token=newer")
+            #expect(renewed.lastLine.contains(#""state":"saved""#) && fixture.text(token) == "newer\n", "\(renewed)")
+            let before = fixture.text(Self.file)
+            for wrong in [
+                "", "FIDO:/123", "hybrid-relay:", "hybrid-relay:example.com", "hybrid-relay:266?",
+                "hybrid-relay:266?token=",
+                "hybrid-relay:266?token=a b", "hybrid-relay:266?key=a", "hybrid-relay:266#a",
+                "hybrid-relay:266?token=" + String(repeating: "a", count: 600),
+                String(repeating: "hybrid-relay:", count: 99),
+            ] {
+                let ending = try await link(wrong)
+                #expect(ending.status == 65 && ending.lastLine.hasPrefix(#"{"event":"error""#), "\(wrong): \(ending)")
+            }
+            #expect(fixture.text(Self.file) == before)
+            let both = try await fixture.run(["setup", "--link", "hybrid-relay:266", "--tunnel-domain", "266"])
+            #expect(both.status == 64, "\(both)")
+        }
+    }
+
     @Test("Reports bad input in one line and leaves the file unchanged")
     func badInput() async throws {
         try await ScanFixture.with { fixture in

@@ -20,6 +20,7 @@ struct ExportCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: VaultOptions
+    @OptionGroup var output: ResultOutput
 
     @Argument(help: ArgumentHelp("The file to write; it must not exist.", valueName: "file"))
     var file: String
@@ -35,7 +36,12 @@ struct ExportCommand: AsyncParsableCommand {
 
     private func export(_ unlocked: UnlockedVaultContext) async throws {
         let passkeys = try await unlocked.vault.summaries()
-        guard !passkeys.isEmpty else { return report("there is no passkey to write; nothing was written") }
+        guard !passkeys.isEmpty else {
+            return try output.show(
+                [("file", .null), ("written", .number(0))],
+                "there is no passkey to write; nothing was written"
+            )
+        }
         let count = passkeys.count { $0.isUsable }
         guard count > 0 else {
             throw CommandFailure(
@@ -53,12 +59,17 @@ struct ExportCommand: AsyncParsableCommand {
             )
         }
         let result = try await unlocked.vault.exportPasskeys(to: file)
-        if result.unusable > 0 {
-            report("left out: \(PasskeyText.count(result.unusable)) that this version can't use")
-        }
-        if !result.isPrivate {
-            report("other users can read \(file), because its drive keeps no permissions; move it to another drive")
-        }
-        report("wrote \(PasskeyText.count(result.exported)) to \(file), with keys in the clear; delete it soon")
+        try output.show(
+            [
+                ("file", .string(file)), ("written", .number(result.exported)), ("leftOut", .number(result.unusable)),
+                ("private", .boolean(result.isPrivate)),
+            ],
+            result.unusable > 0
+                ? "left out: \(PasskeyText.count(result.unusable)) that this version can't use" : nil,
+            result.isPrivate
+                ? nil
+                : "other users can read \(file), because its drive keeps no permissions; move it to another drive",
+            "wrote \(PasskeyText.count(result.exported)) to \(file), with keys in the clear; delete it soon"
+        )
     }
 }

@@ -24,11 +24,30 @@ struct ImportCommand: AsyncParsableCommand {
 
     @OptionGroup var options: VaultOptions
 
+    @Flag(help: "Two JSON objects on standard output: the file's contents before the PIN, and the result.")
+    var json = false
+
     @Argument(help: ArgumentHelp("The export.", valueName: "file"))
     var file: String
 
     func run() async throws {
         let document = try await untilSignal { try await ExchangeFile.read(file) }
+        if json { try StandardOutput.writeLine(ImportJSON.contents(document).description) } else { describe(document) }
+        guard document.count > 0 else {
+            let none = "there is no passkey in \(file) that can be kept here"
+            guard document.skippedPasskeys.isEmpty else { throw CommandFailure(none, status: .dataError) }
+            return json ? () : report(none)
+        }
+        let sites = document.sites
+        if !json { for (site, count) in sites { report("in the file: \(PasskeyText.count(count)) for \(site)") } }
+        let purpose = "Add \(PasskeyText.count(document.count)) of a file to this vault, for\n"
+        try await options.runUnlocked(to: purpose + Self.list(sites.map(\.site))) { unlocked in
+            try summarize(try await unlocked.vault.add(document), of: document)
+        }
+    }
+
+    /// Writes a line for everything in the file that is left out.
+    private func describe(_ document: ExchangeFile) {
         for (what, count) in document.skipped {
             if let type = what.otherType { report("left out: \(Self.words(type, count))") }
         }
@@ -36,22 +55,15 @@ struct ImportCommand: AsyncParsableCommand {
         for (what, count) in document.incomplete {
             report("without \(what), which this program can't keep: \(PasskeyText.count(count))")
         }
-        guard document.count > 0 else {
-            let none = "there is no passkey in \(file) that can be kept here"
-            guard document.skippedPasskeys.isEmpty else { throw CommandFailure(none, status: .dataError) }
-            return report(none)
-        }
-        let sites = document.sites
-        for (site, count) in sites { report("in the file: \(PasskeyText.count(count)) for \(site)") }
-        let purpose = "Add \(PasskeyText.count(document.count)) of a file to this vault, for\n"
-        try await options.runUnlocked(to: purpose + Self.list(sites.map(\.site))) { unlocked in
-            try summarize(try await unlocked.vault.add(document), of: document)
-        }
     }
 
     private func summarize(_ result: PasskeyImport, of document: ExchangeFile) throws {
-        Self.list(result.present, "here already") { Self.words($0) }
-        Self.list(result.different, "skipped: a different key for it is already here") { Self.words($0) }
+        if json {
+            try StandardOutput.writeLine(ImportJSON.result(result).description)
+        } else {
+            Self.list(result.present, "here already") { Self.words($0) }
+            Self.list(result.different, "skipped: a different key for it is already here") { Self.words($0) }
+        }
         let left = document.skippedPasskeys.count
         var counts = ["added \(PasskeyText.count(result.added))"]
         if !result.present.isEmpty { counts.append("\(result.present.count) here already") }
@@ -63,8 +75,9 @@ struct ImportCommand: AsyncParsableCommand {
             guard result.added + result.present.count > 0 else {
                 throw CommandFailure("\(sentence): none of \(file) could be kept", status: .dataError)
             }
-            return report("\(sentence): not everything in \(file); its keys are in the clear")
+            return json ? () : report("\(sentence): not everything in \(file); its keys are in the clear")
         }
+        if json { return }
         report("\(sentence); delete \(file) once your other devices show them, too: its keys are in the clear")
     }
 

@@ -40,6 +40,7 @@ enum PasskeyChoice {
             throw CommandFailure(
                 "\(found.count) passkeys match: \(names.joined(separator: ", "))\(more); name one by the "
                     + "beginning of its ID",
+                code: "ambiguous",
                 status: .usage
             )
         }

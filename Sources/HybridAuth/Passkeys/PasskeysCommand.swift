@@ -18,7 +18,7 @@ struct PasskeysCommand: AsyncParsableCommand {
         abstract: "List, rename and delete passkeys, and show when they were used.",
         subcommands: [
             PasskeysList.self, PasskeysShow.self, PasskeysRename.self, PasskeysDelete.self, PasskeysSignal.self,
-            PasskeysHistory.self,
+            PasskeysHistory.self, PasskeysSession.self,
         ]
     )
 }
@@ -183,28 +183,44 @@ struct PasskeysRename: AsyncParsableCommand {
     var displayName: String?
 
     func validate() throws {
-        guard !name.isEmpty else { throw ValidationError("A name has at least one character.") }
-        guard ([name] + [displayName].compactMap(\.self)).allSatisfy({ $0.utf8.count <= EntityName.maximumBytes })
-        else { throw ValidationError("A name has at most \(EntityName.maximumBytes) bytes.") }
+        if let problem = Self.problem(name, displayName) { throw ValidationError("\(problem).") }
+    }
+
+    /// Returns the reason why names can't be given to a passkey, without a period; `nil` if there is none.
+    static func problem(_ name: String, _ displayName: String?) -> String? {
+        if name.isEmpty { return "A name has at least one character" }
+        let isShort = ([name] + [displayName].compactMap(\.self)).allSatisfy {
+            $0.utf8.count <= EntityName.maximumBytes
+        }
+        return isShort ? nil : "A name has at most \(EntityName.maximumBytes) bytes"
     }
 
     func run() async throws {
         try await output.run("Rename a passkey of this vault") { vault, _ in
             let passkey = try PasskeyChoice.find(which, in: try await vault.summaries())
-            guard let user = passkey.user else {
-                throw CommandFailure(
-                    "this version can't read that passkey, so it can't rename it; use a later version",
-                    status: .notPermitted
-                )
-            }
-            try await vault.rename(passkey.record, name: name, displayName: displayName ?? user.displayName)
+            let renamed = try await Self.rename(passkey, name, displayName, in: vault)
             report("the passkey for \(PasskeyText.site(passkey)) is shown as \(SafeText(quoting: name)) from now on")
-            guard output.json, let renamed = try await vault.summaries().first(where: { $0.record == passkey.record })
-            else {
-                return ""
-            }
-            return PasskeyJSON.summary(renamed).description
+            return output.json ? renamed.map { PasskeyJSON.summary($0).description } ?? "" : ""
         }
+    }
+
+    /// Renames a passkey and returns it with its new name; `nil` if it has been deleted meanwhile.
+    ///
+    /// - Throws: ``CommandFailure`` if this version can't read the passkey; `VaultError`.
+    static func rename(
+        _ passkey: PasskeySummary,
+        _ name: String,
+        _ displayName: String?,
+        in vault: UnlockedVault
+    ) async throws -> PasskeySummary? {
+        guard let user = passkey.user else {
+            throw CommandFailure(
+                "this version can't read that passkey, so it can't rename it; use a later version",
+                status: .notPermitted
+            )
+        }
+        try await vault.rename(passkey.record, name: name, displayName: displayName ?? user.displayName)
+        return try await vault.summaries().first { $0.record == passkey.record }
     }
 }
 
@@ -230,7 +246,7 @@ struct PasskeysDelete: AsyncParsableCommand {
     var yes = false
 
     func run() async throws {
-        try await output.run("Delete a passkey of this vault") { vault, prompts in
+        try await output.run(Self.purpose) { vault, prompts in
             let passkey = try PasskeyChoice.find(which, in: try await vault.summaries())
             if !yes { try await prompts.confirm(Self.question(passkey), ok: "Delete") }
             try await vault.delete(passkey.record)
@@ -240,10 +256,13 @@ struct PasskeysDelete: AsyncParsableCommand {
         }
     }
 
+    /// The purpose, shown in the PIN prompt.
+    static let purpose = "Delete a passkey of this vault"
+
     /// Returns the question before a deletion.
     ///
     /// As in the prompts for sign-ins, the site and the account are each on a line of their own.
-    private static func question(_ passkey: PasskeySummary) -> String {
+    static func question(_ passkey: PasskeySummary) -> String {
         let site = passkey.relyingParty.map(SignInPromptText.heading) ?? "A passkey that this version can't read"
         let loss =
             passkey.isEncryptionKey

@@ -33,17 +33,11 @@ struct VaultPrompts: Sendable {
                 report(unlocked.warnings)
                 return (unlocked, pin)
             } catch {
-                switch error.attemptsLeft {
-                case let left? where left > 0: complaint = "Wrong PIN; attempts left before a delay: \(left)"
-                case .some:
-                    throw CommandFailure("the PIN was wrong too often; wait, then try again", status: .notPermitted)
-                case nil:
-                    let status = (error.underlying as? VaultError)?.statusWhenOpening
-                    throw CommandFailure(error.sentence, status: status ?? .notPermitted)
-                }
+                guard let left = error.attemptsLeft, left > 0 else { throw CommandFailure(error) }
+                complaint = "Wrong PIN; attempts left before a delay: \(left)"
             }
         }
-        throw CommandFailure("the PIN was wrong; nothing was changed", status: .notPermitted)
+        throw CommandFailure("the PIN was wrong; nothing was changed", code: "wrong-pin", status: .notPermitted)
     }
 
     private func askPIN(for path: String, _ purpose: String, _ complaint: String?) async throws -> PIN {
@@ -217,8 +211,16 @@ struct VaultPrompts: Sendable {
         guard answer == .yes else { throw Self.declined }
     }
 
-    private static let declined = CommandFailure("cancelled; nothing was changed", status: .notPermitted)
-    private static let nothingTyped = CommandFailure("nothing was typed; nothing was changed", status: .notPermitted)
+    private static let declined = CommandFailure(
+        "cancelled; nothing was changed",
+        code: "declined",
+        status: .notPermitted
+    )
+    private static let nothingTyped = CommandFailure(
+        "nothing was typed; nothing was changed",
+        code: "declined",
+        status: .notPermitted
+    )
 
     private func mappingFailures<Answer: Sendable>(
         choosing what: String = "PIN",

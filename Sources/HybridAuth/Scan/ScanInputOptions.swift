@@ -35,8 +35,11 @@ struct ScanInputOptions: ParsableArguments {
     )
     var argument: String?
 
+    @Flag(help: "The text on standard input is from a link that was opened. Asks for confirmation first.")
+    var fromLink = false
+
     /// True if a URL that the user opened started the program.
-    var isOpenedURL: Bool { openedURL != nil }
+    var isOpenedURL: Bool { openedURL != nil || fromLink }
 
     func validate() throws {
         let isDash = !camera && argument == "-"
@@ -45,6 +48,9 @@ struct ScanInputOptions: ParsableArguments {
         }
         guard !camera || argument == nil || argument?.hasPrefix("/") == true else {
             throw ValidationError("The camera is named by its device, such as \(Camera.defaultDevice).")
+        }
+        guard !fromLink || isDash else {
+            throw ValidationError("--from-link belongs to a text on standard input; add a dash.")
         }
         let given = [url != nil, openedURL != nil, image != nil, camera, screen, isDash].count { $0 }
         guard given == 1 else {

@@ -15,14 +15,23 @@ struct SetupCommand: AsyncParsableCommand {
         commandName: "setup",
         abstract: "Choose a relay, check it, and save it.",
         discussion: """
-            Asks on the terminal; with --tunnel-domain, as in scripts, asks nothing. Saves the settings to auth.env in \
-            $XDG_CONFIG_HOME/hybrid, which scan reads, and keeps the other settings there. Running it again with the \
-            same answers changes nothing.
+            Asks on the terminal; with --tunnel-domain or --link, as in scripts, asks nothing. Saves the settings to \
+            auth.env in $XDG_CONFIG_HOME/hybrid, which scan reads, and keeps the other settings there. Running it again \
+            with the same answers changes nothing. A relay that the distribution or administrator has chosen in \
+            \(AuthSettings.systemFile) needs no setup.
             """
     )
 
     @Option(help: ArgumentHelp("The relay to use, by number or host name.", valueName: "id|host"))
     var tunnelDomain: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The link that the relay's operator has given, which may contain a token; a dash reads it from standard input.",
+            valueName: "hybrid-relay:…"
+        )
+    )
+    var link: String?
 
     @Option(help: ArgumentHelp("A file with the relay's token; saved, too.", valueName: "file"))
     var tunnelTokenFile: String?
@@ -44,12 +53,26 @@ struct SetupCommand: AsyncParsableCommand {
     @Flag(name: .customLong("no-check"), help: "Save without checking the relay.")
     var noCheck = false
 
+    @Flag(help: "Ask nothing, and report progress as JSON on standard error, one object per line.")
+    var json = false
+
+    func validate() throws {
+        guard link == nil || (tunnelDomain == nil && tunnelTokenFile == nil) else {
+            throw ValidationError("A link names the relay and its token; omit --tunnel-domain and --tunnel-token-file.")
+        }
+    }
+
     func run() async throws {
-        let dialogue = SetupDialogue()
+        let dialogue = SetupDialogue(isWanted: !json)
+        let progress = SetupProgress(isForPrograms: json)
         let file = try SetupFile(path: AuthSettings.defaultFile(ProcessEnvironment.variables))
-        let domain = try chosenDomain(dialogue)
+        let link = try link.map { text throws(CommandFailure) in try RelayLink.read(text) }
+        let domain = try link?.domain ?? chosenDomain(dialogue)
         var changes: [(name: String, value: String?)] = [("HYBRID_TUNNEL_DOMAIN", String(domain.id))]
-        if let tunnelTokenFile {
+        let tokenFile = SetupFile.tokenPath(nextTo: file.path)
+        if link?.token != nil {
+            changes.append(("HYBRID_TUNNEL_TOKEN_FILE", tokenFile))
+        } else if let tunnelTokenFile {
             changes.append(("HYBRID_TUNNEL_TOKEN_FILE", try Self.absolute(tunnelTokenFile)))
         } else if try file.value(of: "HYBRID_TUNNEL_TOKEN_FILE") != nil, try !file.names(domain) {
             // A token must not be revealed to any relay but the one that issued it.
@@ -59,18 +82,30 @@ struct SetupCommand: AsyncParsableCommand {
         try checkFiles()
         let bytes = try file.changed(changes)
         if !noCheck {
-            try await untilSignal(orThrow: "interrupted; nothing was written") { try await check(domain) }
+            try await untilSignal(orThrow: "interrupted; nothing was written") {
+                try await check(domain, link?.token, progress)
+            }
         }
-        guard !file.holds(bytes) else { return report("\(file.path) is up to date; nothing to do") }
-        report("to be written to \(file.path):")
-        for (name, value) in changes {
-            report(value.map { "  \(name)=\($0)" } ?? "  no \(name), because that token belongs to another relay")
+        let isTokenSaved = try link?.token.map { token throws(CommandFailure) in
+            try SetupFile.holds(token, at: tokenFile)
         }
+        guard !file.holds(bytes) || isTokenSaved == false else {
+            return progress.show("unchanged", "\(file.path) is up to date; nothing to do", domain)
+        }
+        if !json { Self.announce(changes, to: file.path) }
         if dialogue.isPossible, !dialogue.agree("Write it?") {
             throw CommandFailure("nothing was written", status: .notPermitted)
         }
+        if let token = link?.token { try SetupFile.write(token, to: tokenFile) }
         try file.write(bytes)
-        report("done; hybrid-auth scan uses the relay \(domain.host)")
+        progress.show("saved", "done; hybrid-auth scan uses the relay \(domain.host)", domain)
+    }
+
+    private static func announce(_ changes: [(name: String, value: String?)], to path: String) {
+        report("to be written to \(path):")
+        for (name, value) in changes {
+            report(value.map { "  \(name)=\($0)" } ?? "  no \(name), because that token belongs to another relay")
+        }
     }
 
     /// Checks the given files, even with --no-check, so that no unusable file is saved.
@@ -85,7 +120,7 @@ struct SetupCommand: AsyncParsableCommand {
             throw CommandFailure(AuthSettings.noDomain(tunnelDomain), status: .usage)
         }
         guard dialogue.isPossible else {
-            throw CommandFailure("there is no terminal to ask on; use --tunnel-domain", status: .usage)
+            throw CommandFailure("there is no terminal to ask on; use --tunnel-domain or --link", status: .usage)
         }
         report("a relay forwards messages between this device and the one you sign in on, and can't read them;")
         report("ask its operator for its number or host name, or see hybrid-relay domain")
@@ -99,7 +134,7 @@ struct SetupCommand: AsyncParsableCommand {
     }
 
     /// Checks the relay; throws an error unless authenticators can use it.
-    private func check(_ domain: TunnelDomain) async throws {
+    private func check(_ domain: TunnelDomain, _ token: BearerToken?, _ progress: SetupProgress) async throws {
         // The settings that scan will use, whether given here or saved before.
         var flags = GivenFlags()
         flags.set(AuthSettings.tunnelDomain, String(domain.id))
@@ -110,8 +145,8 @@ struct SetupCommand: AsyncParsableCommand {
         options.trustedCertificates = try settings.value(AuthSettings.cacert)
         options.connectTo = connectTo
         options.environment = ProcessEnvironment.variables
-        options.token = try AuthSettings.tokenFile(for: domain, settings).map(AuthSettings.token)
-        report("checking the relay \(domain.host); this takes a few seconds")
+        options.token = try token ?? AuthSettings.tokenFile(for: domain, settings).map(AuthSettings.token)
+        progress.show("checking", "checking the relay \(domain.host); this takes a few seconds", domain)
         let result: CheckReport
         do {
             result = try await RelayChecker(relay: RelayAddress("wss://\(domain.host)"), options: options).run()
@@ -122,7 +157,7 @@ struct SetupCommand: AsyncParsableCommand {
             )
         }
         switch result.verdict {
-        case .conforms: report("the relay works (\(result.summary))")
+        case .conforms: progress.show("works", "the relay works (\(result.summary))", domain)
         case .differs:
             let names = result.results.filter { $0.id.level == .required }.compactMap { check in
                 if case .differs = check.outcome { check.id.rawValue } else { nil }
@@ -152,10 +187,30 @@ struct SetupCommand: AsyncParsableCommand {
     }
 }
 
+/// The steps of a setup on standard error, as lines for users or as JSON for programs.
+private struct SetupProgress: Sendable {
+    private let report: ProgressReport
+
+    init(isForPrograms: Bool) {
+        report = ProgressReport(program: HybridAuth.programName, format: isForPrograms ? .json : .lines)
+    }
+
+    /// Shows a step; users see it without the elapsed time.
+    func show(_ name: String, _ text: String, _ domain: TunnelDomain) {
+        guard report.format == .json else { return StandardError.writeLine("\(HybridAuth.programName): \(text)") }
+        let details = [("relay", domain.host), ("tunnel_domain", String(domain.id))]
+        report.enter(ProgressState(name, text, details: details))
+    }
+}
+
 /// Questions on the terminal: written to standard error, answered on standard input.
 struct SetupDialogue {
-    /// True if there is a terminal.
-    let isPossible = isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1
+    /// True if there is a terminal, and questions are wanted.
+    let isPossible: Bool
+
+    init(isWanted: Bool = true) {
+        isPossible = isWanted && isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1
+    }
 
     /// Asks a question and returns the answer without surrounding blanks; `nil` at the end of the input.
     func ask(_ question: String) -> String? {

@@ -3,6 +3,7 @@
 internal import Glibc
 internal import HybridCaBLE
 internal import HybridCommandSupport
+internal import HybridNetwork
 internal import HybridPrimitives
 internal import HybridProgram
 
@@ -148,6 +149,27 @@ struct SetupFile {
         } catch {
             throw CommandFailure("\(path): \(error.sentence)", status: .noInput)
         }
+    }
+
+    /// Returns the path of the file for a token from a link, in the folder of the settings.
+    static func tokenPath(nextTo path: String) -> String { "\(folder(of: path))/relay-token" }
+
+    /// Returns true if a file with mode 0600 holds the token.
+    static func holds(_ token: BearerToken, at path: String) throws(CommandFailure) -> Bool {
+        var line = line(token)
+        defer { SecretBytes.wipe(&line) }
+        return try SetupFile(path: path).holds(line)
+    }
+
+    /// Writes a token to a file of its own, as ``write(_:)`` does.
+    static func write(_ token: BearerToken, to path: String) throws(CommandFailure) {
+        var line = line(token)
+        defer { SecretBytes.wipe(&line) }
+        try SetupFile(path: path).write(line)
+    }
+
+    private static func line(_ token: BearerToken) -> [UInt8] {
+        token.withUnsafeBytes { Array($0) } + [UInt8(ascii: "\n")]
     }
 
     private static func folder(of path: String) -> String {

@@ -15,6 +15,7 @@ struct VaultBackupCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: VaultOptions
+    @OptionGroup var output: ResultOutput
 
     @Argument(help: ArgumentHelp("The file to write; it must not exist.", valueName: "file"))
     var file: String
@@ -28,8 +29,11 @@ struct VaultBackupCommand: AsyncParsableCommand {
         }
         try await options.runUnlocked(to: "Write a backup of this vault") { unlocked in
             let key = try await unlocked.vault.backUp(to: file)
-            report("wrote \(file); it opens with the passphrase or recovery code of the vault")
-            report("write down the digits of its key, which vault restore shows: \(key)")
+            try output.show(
+                [("file", .string(file)), ("key", .string("\(key)"))],
+                "wrote \(file); it opens with the passphrase or recovery code of the vault",
+                "write down the digits of its key, which vault restore shows: \(key)"
+            )
         }
     }
 }
@@ -43,6 +47,7 @@ struct VaultRestore: AsyncParsableCommand {
     )
 
     @OptionGroup var options: VaultOptions
+    @OptionGroup var output: ResultOutput
 
     @Argument(help: ArgumentHelp("The backup.", valueName: "file"))
     var file: String
@@ -64,7 +69,10 @@ struct VaultRestore: AsyncParsableCommand {
                         resettingRollbackState: $3
                     )
                 }
-                report("restored the vault at \(location.directory)")
+                try output.show(
+                    [("path", .string(location.directory)), ("restored", .boolean(true))],
+                    "restored the vault at \(location.directory)"
+                )
             }
         case true?: try await merge(backup)
         case false?: throw VaultError.backupOfAnotherVault(path: location.directory)
@@ -80,8 +88,9 @@ struct VaultRestore: AsyncParsableCommand {
                 try await unlocked.prompts.confirm("\(question)\n\n\(VaultAccept.summary(difference))", ok: "Accept")
             }
             let added = try await vault.merge(backup, expecting: difference)
-            if !difference.isEmpty { report("accepted: \(VaultAccept.summary(difference))") }
-            report(
+            try output.show(
+                [("path", .string(unlocked.path)), ("restored", .boolean(false)), ("addedFiles", .number(added))],
+                difference.isEmpty ? nil : "accepted: \(VaultAccept.summary(difference))",
                 added == 0 ? "the vault already has everything in the backup" : "added \(added) files from the backup"
             )
         }
@@ -100,15 +109,28 @@ struct VaultAccept: AsyncParsableCommand {
     )
 
     @OptionGroup var options: VaultOptions
+    @OptionGroup var output: ResultOutput
 
     func run() async throws {
         try await options.runUnlocked(to: "Accept this vault as it is", acceptingRecords: true) { unlocked in
             let difference = try await unlocked.vault.difference()
-            guard !difference.isEmpty else { return report("there is nothing to accept; the vault is as it was") }
+            guard !difference.isEmpty else {
+                return try output.show(Self.members(difference), "there is nothing to accept; the vault is as it was")
+            }
             let question = "Accept this vault as it is?\n\n\(Self.summary(difference))"
             try await unlocked.prompts.confirm(question, ok: "Accept")
-            report("accepted: \(Self.summary(try await unlocked.vault.accept(expecting: difference)))")
+            let accepted = try await unlocked.vault.accept(expecting: difference)
+            try output.show(Self.members(accepted), "accepted: \(Self.summary(accepted))")
         }
+    }
+
+    private static func members(_ difference: VaultDifference) -> [(String, JSONText)] {
+        [
+            ("missing", .number(difference.missing)), ("older", .number(difference.older)),
+            ("undeleted", .number(difference.undeleted)),
+            ("underReplacedKey", .number(difference.underReplacedKey)),
+            ("deletedUnderReplacedKey", .number(difference.deletedUnderReplacedKey)),
+        ]
     }
 
     /// Returns one line that lists the differences.

@@ -50,7 +50,7 @@ struct VaultLocationOptions: ParsableArguments {
         do throws(VaultError) {
             return try open(location)
         } catch {
-            throw CommandFailure(error.sentence, status: error.statusWhenOpening)
+            throw CommandFailure(opening: error)
         }
     }
 }
@@ -100,6 +100,25 @@ struct UnlockedVaultContext {
     let path: String
     let pin: PIN
     let prompts: VaultPrompts
+}
+
+extension CommandFailure {
+    /// Creates the failure of a command that cannot open the vault.
+    init(opening error: VaultError) {
+        self.init(error.sentence, code: error.code, status: error.statusWhenOpening)
+    }
+
+    /// Creates the failure of a command that cannot unlock the vault with a PIN.
+    init(_ failure: UnlockFailure) {
+        if let seconds = failure.waitSeconds {
+            let sentence = "the PIN was wrong too often; try again in \(seconds) seconds"
+            self.init(sentence, code: "locked-out", status: .notPermitted, waitSeconds: seconds)
+        } else if let error = failure.underlying as? VaultError {
+            self.init(opening: error)
+        } else {
+            self.init(failure.sentence, status: .notPermitted)
+        }
+    }
 }
 
 /// Prints one line about the outcome of a command on standard error.

@@ -31,6 +31,7 @@ struct VaultFingerEnable: AsyncParsableCommand {
     )
 
     @OptionGroup var options: VaultOptions
+    @OptionGroup var output: ResultOutput
 
     func run() async throws {
         _ = try options.location.open()
@@ -55,10 +56,11 @@ struct VaultFingerEnable: AsyncParsableCommand {
                 if !isAllowed { try options.location.open().forbidFingerprint() }
                 throw CommandFailure(failure)
             }
-            report(
-                "a fingerprint replaces the PIN of this vault from now on: \(sensor.fingers.joined(separator: ", "))"
+            try output.show(
+                [("finger", .boolean(true)), ("fingers", .array(sensor.fingers.map { .string($0) }))],
+                "a fingerprint replaces the PIN of this vault from now on: \(sensor.fingers.joined(separator: ", "))",
+                "it guards against other people at this computer, not against programs of this user"
             )
-            report("it guards against other people at this computer, not against programs of this user")
         }
     }
 }
@@ -71,6 +73,7 @@ struct VaultFingerDisable: AsyncParsableCommand {
     )
 
     @OptionGroup var location: VaultLocationOptions
+    @OptionGroup var output: ResultOutput
 
     func run() async throws {
         let vault = try location.open()
@@ -84,7 +87,10 @@ struct VaultFingerDisable: AsyncParsableCommand {
                 guard error == .agentMissing else { throw CommandFailure(error) }
             }
         }
-        report(wasAllowed ? "each request needs the PIN again" : "fingerprints were not in use for this vault")
+        try output.show(
+            [("finger", .boolean(false))],
+            wasAllowed ? "each request needs the PIN again" : "fingerprints were not in use for this vault"
+        )
     }
 }
 

@@ -2,6 +2,7 @@
 
 internal import ArgumentParser
 internal import HybridCommandSupport
+internal import HybridPrimitives
 internal import HybridVault
 
 /// `vault add-passphrase`: adds a passphrase that opens every copy of the vault.
@@ -16,6 +17,7 @@ struct VaultAddPassphrase: AsyncParsableCommand {
         + "those who have such a copy"
 
     @OptionGroup var options: VaultOptions
+    @OptionGroup var output: ResultOutput
 
     @Flag(help: "Delete the existing passphrases.")
     var replace = false
@@ -24,8 +26,11 @@ struct VaultAddPassphrase: AsyncParsableCommand {
         try await options.runUnlocked(to: "Add a passphrase to this vault") { unlocked in
             let passphrase = try await unlocked.prompts.askNewPassphrase(for: unlocked.path)
             try await unlocked.vault.addPassphrase(passphrase, replacing: replace)
-            report("the passphrase was added, worth about \(passphrase.strength) bits")
-            if replace { report(Self.oldCopies) }
+            try output.show(
+                [("passphrase", .string("added")), ("bits", .number(passphrase.strength))],
+                "the passphrase was added, worth about \(passphrase.strength) bits",
+                replace ? Self.oldCopies : nil
+            )
         }
     }
 }
@@ -38,6 +43,7 @@ struct VaultRecoveryCode: AsyncParsableCommand {
     )
 
     @OptionGroup var options: VaultOptions
+    @OptionGroup var output: ResultOutput
 
     @Flag(help: "Delete the existing recovery codes.")
     var replace = false
@@ -47,8 +53,11 @@ struct VaultRecoveryCode: AsyncParsableCommand {
             let code = RecoveryCode.random()
             try await unlocked.prompts.show(code, for: unlocked.path)
             try await unlocked.vault.addRecoveryCode(code, replacing: replace)
-            report("the recovery code opens the vault from now on")
-            if replace { report(VaultAddPassphrase.oldCopies) }
+            try output.show(
+                [("recoveryCode", .string("added")), ("replaced", .boolean(replace))],
+                "the recovery code opens the vault from now on",
+                replace ? VaultAddPassphrase.oldCopies : nil
+            )
         }
     }
 }
@@ -67,6 +76,7 @@ struct VaultRekey: AsyncParsableCommand {
     )
 
     @OptionGroup var options: VaultOptions
+    @OptionGroup var output: ResultOutput
 
     func run() async throws {
         try await options.runUnlocked(to: "Give this vault a new key") { unlocked in
@@ -85,16 +95,15 @@ struct VaultRekey: AsyncParsableCommand {
             }
             if let code { try await prompts.show(code, for: unlocked.path) }
             let new = try await vault.rekey(pin: unlocked.pin, passphrase: passphrase, recoveryCode: code)
-            if opensElsewhere {
-                report(
-                    "everything is encrypted with a new key; other devices need the new passphrase or recovery code"
-                )
-                report("continue there only if they show the new key as \(new)")
-            } else {
-                report("everything is encrypted with a new key; other devices are locked out")
-                report(VaultStatusCommand.opensNowhereElse)
-            }
-            report(VaultAddPassphrase.oldCopies)
+            try output.show(
+                [("key", .string("\(new)")), ("opensElsewhere", .boolean(opensElsewhere))],
+                opensElsewhere
+                    ? "everything is encrypted with a new key; other devices need the new passphrase or recovery code"
+                    : "everything is encrypted with a new key; other devices are locked out",
+                opensElsewhere
+                    ? "continue there only if they show the new key as \(new)" : VaultStatusCommand.opensNowhereElse,
+                VaultAddPassphrase.oldCopies
+            )
         }
     }
 }
@@ -111,6 +120,7 @@ struct VaultInitCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: VaultOptions
+    @OptionGroup var output: ResultOutput
 
     func run() async throws {
         try await untilSignal {
@@ -127,15 +137,25 @@ struct VaultInitCommand: AsyncParsableCommand {
                 let pin = try await prompts.askNewPIN(for: directory)
                 let isTest = Self.namesAnotherBus
                 _ = try await Vault.create(at: location, pin: pin, isTest: isTest)
-                if isTest { report("VIRTUAL RADIO: scan uses this vault only under one") }
-                report("created a new vault at \(directory)")
-                return report(VaultStatusCommand.opensNowhereElse)
+                return try output.show(
+                    Self.members(directory, isNew: true, isTest: isTest),
+                    isTest ? "VIRTUAL RADIO: scan uses this vault only under one" : nil,
+                    "created a new vault at \(directory)",
+                    VaultStatusCommand.opensNowhereElse
+                )
             }
             guard !status.hasPIN else { throw VaultError.hasPINHere(path: directory) }
             guard status.opensElsewhere else { throw VaultError.noSuchSlot }
             try await prompts.join(location, to: "Open this vault on this device")
-            report("the vault at \(directory) has a PIN on this device now")
+            try output.show(
+                Self.members(directory, isNew: false, isTest: status.isTest),
+                "the vault at \(directory) has a PIN on this device now"
+            )
         }
+    }
+
+    private static func members(_ path: String, isNew: Bool, isTest: Bool) -> [(String, JSONText)] {
+        [("path", .string(path)), ("created", .boolean(isNew)), ("test", .boolean(isTest))]
     }
 
     /// True if `DBUS_SYSTEM_BUS_ADDRESS` names a bus other than the system's own.
@@ -157,8 +177,10 @@ struct VaultChangePIN: AsyncParsableCommand {
 
     private static let purpose = "Choose a new PIN for this vault"
     private static let changed = "the PIN was changed; it is valid on this device only"
+    private static let members: [(String, JSONText)] = [("pin", .string("changed"))]
 
     @OptionGroup var options: VaultOptions
+    @OptionGroup var output: ResultOutput
 
     @Flag(help: "Ask for the passphrase or recovery code instead of the PIN.")
     var forgotten = false
@@ -172,13 +194,16 @@ struct VaultChangePIN: AsyncParsableCommand {
             let usedTPM = (try? Vault.status(at: location).pinProtection) == .tpm
             try await untilSignal {
                 try await prompts.join(location, to: Self.purpose)
-                report(Self.changed)
-                if usedTPM { report("the TPM does not protect the new PIN; hybrid-auth vault tpm enable changes that") }
+                try output.show(
+                    Self.members,
+                    Self.changed,
+                    usedTPM ? "the TPM does not protect the new PIN; hybrid-auth vault tpm enable changes that" : nil
+                )
             }
         } else {
             try await options.runUnlocked(to: Self.purpose) { unlocked in
                 try await unlocked.vault.changePIN(to: unlocked.prompts.askNewPIN(for: unlocked.path))
-                report(Self.changed)
+                try output.show(Self.members, Self.changed)
             }
         }
     }

@@ -30,21 +30,29 @@ struct VaultTPMEnable: AsyncParsableCommand {
     )
 
     @OptionGroup var options: VaultOptions
+    @OptionGroup var output: ResultOutput
 
     func run() async throws {
         let location = try options.location.location()
         let status = try options.location.opening(Vault.status)
-        guard status.pinProtection != .tpm else { return report("the TPM protects the PIN already; nothing to do") }
+        guard status.pinProtection != .tpm else {
+            return try output.show(Self.members, "the TPM protects the PIN already; nothing to do")
+        }
         guard status.opensElsewhere else { throw VaultError.tpmWouldBeOnlySlot }
         // Before the prompt: without a TPM there is nothing to decide.
         let tpm = try await DedicatedThread.run { () throws(TPMError) in try location.tpm.status() }
         try await options.runUnlocked(to: "Let the TPM protect the PIN of this vault") { unlocked in
             try await unlocked.vault.enableTPM(pin: unlocked.pin)
         }
-        report("the TPM protects the PIN from now on")
-        report("copies of the old PIN slot, as in a backup, can still be guessed until hybrid-auth vault rekey")
-        if !tpm.isLockoutAuthSet { report(VaultTPMStatus.lockoutPasswordEmpty) }
+        try output.show(
+            Self.members + [("lockoutPassword", .boolean(tpm.isLockoutAuthSet))],
+            "the TPM protects the PIN from now on",
+            "copies of the old PIN slot, as in a backup, can still be guessed until hybrid-auth vault rekey",
+            tpm.isLockoutAuthSet ? nil : VaultTPMStatus.lockoutPasswordEmpty
+        )
     }
+
+    private static let members: [(String, JSONText)] = [("tpm", .boolean(true))]
 }
 
 /// `vault tpm disable`: replaces the slot by one that works without the TPM.
@@ -56,17 +64,23 @@ struct VaultTPMDisable: AsyncParsableCommand {
     )
 
     @OptionGroup var options: VaultOptions
+    @OptionGroup var output: ResultOutput
 
     func run() async throws {
         let status = try options.location.opening(Vault.status)
         guard [.tpm, .interrupted].contains(status.pinProtection) else {
-            return report("the TPM does not protect the PIN; nothing to do")
+            return try output.show(Self.members, "the TPM does not protect the PIN; nothing to do")
         }
         try await options.runUnlocked(to: "Stop protecting the PIN of this vault with the TPM") { unlocked in
             try await unlocked.vault.disableTPM(pin: unlocked.pin)
         }
-        report("the PIN works without the TPM from now on; copies of this device's files can be guessed")
+        try output.show(
+            Self.members,
+            "the PIN works without the TPM from now on; copies of this device's files can be guessed"
+        )
     }
+
+    private static let members: [(String, JSONText)] = [("tpm", .boolean(false))]
 }
 
 /// `vault tpm status`: shows the protection of the PIN and the state of the TPM.

@@ -69,8 +69,12 @@ public struct UnlockFailure: Error, Equatable, Sendable {
     public private(set) var underlying: (any Error)?
 
     /// A wrong PIN.
-    public static func wrongPIN(attemptsLeft: Int) -> UnlockFailure {
-        UnlockFailure(attemptsLeft: attemptsLeft, sentence: "the PIN is wrong")
+    ///
+    /// - Parameters:
+    ///   - attemptsLeft: Number of attempts left before a wait.
+    ///   - waitSeconds: Seconds of the wait, if no attempt is left.
+    public static func wrongPIN(attemptsLeft: Int, waitSeconds: Int? = nil) -> UnlockFailure {
+        UnlockFailure(attemptsLeft: attemptsLeft, waitSeconds: waitSeconds, sentence: "the PIN is wrong")
     }
 
     /// A lockout after too many wrong PINs; no PIN is tried during the wait.

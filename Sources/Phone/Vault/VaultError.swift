@@ -114,8 +114,16 @@ package enum VaultError: ExplainedFailure, Hashable {
     /// The TPM would be the only way to open the vault: it has neither passphrase nor recovery code.
     case tpmWouldBeOnlySlot
 
-    /// Name of the exit status, or the code of a TPM's error; vault errors have no codes of their own.
-    package var code: String { if case .tpm(let error) = self { error.code } else { status.name } }
+    /// The identifier of the causes that programs handle, or the code of a TPM's error; otherwise the name of the status.
+    package var code: String {
+        switch self {
+        case .tpm(let error): error.code
+        case .doesNotExist: "no-vault"
+        case .busy: "busy"
+        case .noSuchRecord: "not-found"
+        default: status.name
+        }
+    }
     /// Exit status of a command that changes the vault.
     package var status: ExitStatus { explanation.0 }
     /// Cause and remedy on one line.

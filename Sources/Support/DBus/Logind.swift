@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridThreads
+
 /// The names of logind's manager, and its signals.
 package enum Logind {
     package static let name = "org.freedesktop.login1"
@@ -35,6 +37,34 @@ package enum Logind {
                 }
             }
             for await signal in signals { try await signalled(connection, signal) }
+        }
+    }
+
+    /// Waits until the user's session is locked or the computer suspends.
+    ///
+    /// - Returns: False if the bus has ended the connection or the task was canceled before.
+    /// - Throws: `BusError`.
+    package static func untilLockedOrSuspended(on address: BusAddress = .system) async throws(BusError) -> Bool {
+        try await BusConnection.with(address) { connection throws(BusError) in
+            let (signals, sink) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(32))
+            let suspends =
+                "type='signal',sender='\(name)',interface='\(manager)',member='PrepareForSleep',path='\(path)'"
+            let changes =
+                "type='signal',sender='\(name)',interface='\(BusNames.properties)',member='PropertiesChanged',"
+                + "path_namespace='\(path)/session'"
+            _ = try await connection.observeOwner(of: name, [suspends, changes]) { event in
+                switch event {
+                case .signal(let message): sink.yield(message.isSignal(manager, "PrepareForSleep"))
+                case .disconnected: sink.finish()
+                }
+            }
+            var iterator = signals.makeAsyncIterator()
+            // It may have been locked before the subscription.
+            while await !DedicatedThread.run({ SessionLock.isLocked(on: address) }) {
+                guard let isSuspend = await iterator.next() else { return false }
+                if isSuspend { return true }
+            }
+            return true
         }
     }
 }

@@ -15,6 +15,8 @@ public struct CommandFailure: ExplainedFailure, Hashable, CustomStringConvertibl
     public let status: ExitStatus
     /// Further facts for programs, by name.
     public let details: [String: String]
+    /// Seconds until the command may succeed, if they are known.
+    public let waitSeconds: Int?
 
     /// Creates a failure.
     ///
@@ -23,17 +25,28 @@ public struct CommandFailure: ExplainedFailure, Hashable, CustomStringConvertibl
     ///   - code: The identifier of the cause; by default, the name of the status.
     ///   - status: The exit status.
     ///   - details: Further facts for programs, by name.
-    public init(_ sentence: String, code: String? = nil, status: ExitStatus, details: [String: String] = [:]) {
+    ///   - waitSeconds: Seconds until the command may succeed, if they are known.
+    public init(
+        _ sentence: String,
+        code: String? = nil,
+        status: ExitStatus,
+        details: [String: String] = [:],
+        waitSeconds: Int? = nil
+    ) {
         self.sentence = sentence
         self.code = code ?? status.name
         self.status = status
         self.details = details
+        self.waitSeconds = waitSeconds
     }
 
     /// Creates the failure of a command from a library's failure: the same sentence, code, status and facts.
     public init(_ failure: some ExplainedFailure) {
-        let details = (failure as? CommandFailure)?.details ?? [:]
-        self.init(failure.sentence, code: failure.code, status: failure.status, details: details)
+        if let failure = failure as? CommandFailure {
+            self = failure
+        } else {
+            self.init(failure.sentence, code: failure.code, status: failure.status)
+        }
     }
 
     /// The sentence.

@@ -27,7 +27,7 @@ struct PINTests {
         fixture.wait(29)
         #expect(try await fixture.unlockFailure() == .lockedOut(seconds: 1))
         fixture.wait(1)
-        #expect(try await fixture.unlockFailure(pin: "000000") == .wrongPIN(attemptsLeft: 0))
+        #expect(try await fixture.unlockFailure(pin: "000000") == .wrongPIN(attemptsLeft: 0, waitSeconds: 30))
         #expect(try await fixture.unlockFailure() == .lockedOut(seconds: 60))
         fixture.wait(60)
         #expect(try await fixture.unlockFailure() == nil)

@@ -24,11 +24,18 @@ private enum Sample {
     static func resolve(
         flags: [String: [String]] = [:],
         environment: [String: String] = [:],
-        file: String? = nil
+        file: String? = nil,
+        systemFile: String? = nil
     ) throws(CommandFailure) -> Configuration {
         let resolver = ConfigurationResolver(all, ignoredVariables: ["HYBRID_TEST_*", "HYBRID_OTHER"])
         let file = file.map { ConfigurationFile(path: "/etc/x.env", bytes: Array($0.utf8)) }
-        return try resolver.resolve(flags: GivenFlags(flags), environment: environment, file: file)
+        let system = systemFile.map { ConfigurationFile(path: "/etc/system.env", bytes: Array($0.utf8)) }
+        return try resolver.resolve(
+            flags: GivenFlags(flags),
+            environment: environment,
+            file: file,
+            systemFile: system
+        )
     }
 }
 
@@ -48,6 +55,22 @@ private struct SampleCommand: ParsableCommand {
 
 @Suite("Precedence of configuration sources")
 struct ConfigurationTests {
+    @Test("the system's file comes after all other sources, and its errors name it")
+    func systemFile() throws {
+        let system = "HYBRID_TLS_KEY=/system\nHYBRID_OPEN=yes\nHYBRID_TOKEN=1234"
+        let configuration = try Sample.resolve(
+            environment: ["HYBRID_TOKEN": "4321"],
+            file: "HYBRID_TLS_KEY=/user",
+            systemFile: system
+        )
+        #expect(try configuration.value(Sample.key) == "/user")
+        #expect(try configuration.value(Sample.token) == 4321)
+        #expect(try configuration.value(Sample.open))
+        #expect(configuration.source(of: Sample.open) == .file("/etc/system.env", line: 2, name: "HYBRID_OPEN"))
+        #expect(configuration.source(of: Sample.key) == .file("/etc/x.env", line: 1, name: "HYBRID_TLS_KEY"))
+        #expect(throws: CommandFailure.self) { try Sample.resolve(systemFile: "HYBRID_OPNE=yes") }
+    }
+
     @Test("without other sources, defaults apply")
     func defaults() throws {
         let configuration = try Sample.resolve()

@@ -41,7 +41,10 @@ struct VaultFiles: Sendable {
                 try state.write(before)
                 throw error
             }
-            guard let key else { return .failure(.wrongPIN(attemptsLeft: attempts.left)) }
+            guard let key else {
+                let wait = attempts.left == 0 ? Int(attempts.wait) : nil
+                return .failure(.wrongPIN(attemptsLeft: attempts.left, waitSeconds: wait))
+            }
             try state.write(AttemptCounter())
             guard checkingRecords else {
                 let current = try currentKey(key, pin: pin, scrypt: slot.header.scrypt)

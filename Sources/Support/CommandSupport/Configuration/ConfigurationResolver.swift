@@ -5,9 +5,9 @@ package import HybridProgram
 
 /// A resolver that determines the effective value of each setting of a program.
 ///
-/// The precedence is flag, environment variable, configuration file, default. The resolver reads nothing itself:
-/// command line, environment and file are passed in. An unknown name is an error in every source, because otherwise a
-/// misspelled limit would have no effect.
+/// The precedence is flag, environment variable, configuration file, the system's configuration file, default. The
+/// resolver reads nothing itself: command line, environment and files are passed in. An unknown name is an error in every
+/// source, because otherwise a misspelled limit would have no effect.
 package struct ConfigurationResolver: Sendable {
     private let settings: [any AnySetting]
     private let ignoredVariables: [String]
@@ -27,13 +27,14 @@ package struct ConfigurationResolver: Sendable {
 
     /// Returns the effective value of each setting, after parsing all of them.
     ///
-    /// - Throws: The first error of ``inspect(flags:environment:file:)``.
+    /// - Throws: The first error of ``inspect(flags:environment:file:systemFile:)``.
     package func resolve(
         flags: GivenFlags = GivenFlags(),
         environment: [String: String] = [:],
-        file: ConfigurationFile? = nil
+        file: ConfigurationFile? = nil,
+        systemFile: ConfigurationFile? = nil
     ) throws(CommandFailure) -> Configuration {
-        try inspect(flags: flags, environment: environment, file: file).checked()
+        try inspect(flags: flags, environment: environment, file: file, systemFile: systemFile).checked()
     }
 
     /// Returns the effective texts of all settings, and all errors in names and texts.
@@ -42,10 +43,11 @@ package struct ConfigurationResolver: Sendable {
     package func inspect(
         flags: GivenFlags = GivenFlags(),
         environment: [String: String] = [:],
-        file: ConfigurationFile? = nil
+        file: ConfigurationFile? = nil,
+        systemFile: ConfigurationFile? = nil
     ) throws(CommandFailure) -> InspectedConfiguration {
         // The last assignment of a name counts.
-        let assignments = try lines(of: file) + variables(in: environment)
+        let assignments = try lines(of: systemFile) + lines(of: file) + variables(in: environment)
         var failures = unknownNames(assignments, flags)
         var entries: [Configuration.Entry] = []
         for setting in settings {

@@ -103,13 +103,7 @@ package final class ProgressReport: Sendable {
         current.withLock { current in
             settle(&current)
             guard format == .json else { return StandardError.writeLine("\(program): \(failure.sentence)") }
-            writeEvent(
-                "error",
-                Self.texts(
-                    [("code", failure.code), ("message", failure.message), ("remedy", failure.remedy ?? "")]
-                        + failure.details.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-                )
-            )
+            writeEvent("error", failure.members)
         }
     }
 
@@ -148,7 +142,7 @@ package final class ProgressReport: Sendable {
         }
     }
 
-    private static func texts(_ fields: [(name: String, value: String)]) -> [(name: String, value: JSONText)] {
+    fileprivate static func texts(_ fields: [(name: String, value: String)]) -> [(name: String, value: JSONText)] {
         fields.map { ($0.name, .string($0.value)) }
     }
 
@@ -191,5 +185,17 @@ package final class ProgressReport: Sendable {
         var window = winsize()
         guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 1 else { return 80 }
         return Int(window.ws_col)
+    }
+}
+
+extension CommandFailure {
+    /// The members of an object that states the failure for programs: `code`, `message`, `remedy` and further facts.
+    package var members: [(name: String, value: JSONText)] {
+        let facts = details.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }
+        let texts: [(name: String, value: String)] = [
+            ("code", code), ("message", message), ("remedy", remedy ?? ""),
+        ]
+        let wait = waitSeconds.map { [(name: "waitSeconds", value: JSONText.number($0))] }
+        return ProgressReport.texts(texts + facts) + (wait ?? [])
     }
 }
