@@ -108,7 +108,7 @@ struct SetupTests {
             #expect(fixture.text(Self.file) == "HYBRID_TUNNEL_DOMAIN=266\n" && !fixture.exists(token))
             let secret = try await link("-", input: "hybrid-relay:cable.wufkweyy3uaxb.com?token=se.cret\r\n")
             #expect(secret.status == 0 && !secret.errors.contains("se.cret"), "\(secret)")
-            #expect(fixture.text(token) == "se.cret\n" && (try mode(fixture, token)) == 0o600)
+            #expect(try fixture.text(token) == "se.cret\n" && mode(fixture, token) == 0o600)
             #expect(fixture.text(Self.file).contains("HYBRID_TUNNEL_TOKEN_FILE=\(fixture.folder)/\(token)\n"))
             let again = try await link("hybrid-relay:266?token=se.cret")
             #expect(again.lastLine.contains(#""state":"unchanged""#), "\(again)")

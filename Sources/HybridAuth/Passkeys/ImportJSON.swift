@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridCTAP
 internal import HybridCredentialExchange
 internal import HybridPrimitives
 internal import HybridVault

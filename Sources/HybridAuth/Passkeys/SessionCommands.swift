@@ -29,7 +29,9 @@ struct SessionCommands: Sendable {
             number = .number(Int(try command.member("n").integer(UInt32.self)))
             return [("n", number)] + (try await result(of: command))
         } catch let error as JSONMemberError {
-            return [("n", number), ("error", .object(Self.malformed("\(error)").members.map { ($0.name, $0.value) }))]
+            return [
+                ("n", number), ("error", .object(Self.malformed(error.reason).members.map { ($0.name, $0.value) })),
+            ]
         } catch let error as any ExplainedFailure {
             return [("n", number), ("error", .object(CommandFailure(error).members.map { ($0.name, $0.value) }))]
         }

@@ -35,9 +35,12 @@ struct RelayLink {
             maxSplits: 1,
             omittingEmptySubsequences: false
         )
-        let named = parts.first.map(String.init) ?? ""
+        let named = String(parts.first ?? "")
         guard let domain = TunnelDomain(argument: named.lowercased()) else {
-            throw CommandFailure("\(AuthSettings.noDomain(named)) of relays", status: .dataError)
+            throw CommandFailure(
+                "the link names \(SafeText(quoting: named)), which is no relay's; ask the relay's operator for a new one",
+                status: .dataError
+            )
         }
         self.domain = domain
         guard parts.count == 2 else {

@@ -16,8 +16,11 @@ struct SetupFile {
 
     /// Reads the file; a file that does not exist counts as empty.
     ///
+    /// - Parameters:
+    ///   - path: The path.
+    ///   - hasSettings: False for a file whose lines are no settings.
     /// - Throws: ``CommandFailure`` if it cannot be read or parsed. A malformed file is not repaired.
-    init(path: String) throws(CommandFailure) {
+    init(path: String, hasSettings: Bool = true) throws(CommandFailure) {
         // A symbolic link is kept; its target is changed.
         self.path = resolvedPath(path) ?? path
         var status = stat()
@@ -26,7 +29,7 @@ struct SetupFile {
         }
         old = try Self.content(self.path)
         isPrivate = stat(self.path, &status) == 0 && status.st_mode & 0o7777 == 0o600
-        _ = try assignments(old ?? [])
+        if hasSettings { _ = try assignments(old ?? []) }
     }
 
     /// Returns the value of a name, if the file has one.
@@ -158,14 +161,14 @@ struct SetupFile {
     static func holds(_ token: BearerToken, at path: String) throws(CommandFailure) -> Bool {
         var line = line(token)
         defer { SecretBytes.wipe(&line) }
-        return try SetupFile(path: path).holds(line)
+        return try SetupFile(path: path, hasSettings: false).holds(line)
     }
 
     /// Writes a token to a file of its own, as ``write(_:)`` does.
     static func write(_ token: BearerToken, to path: String) throws(CommandFailure) {
         var line = line(token)
         defer { SecretBytes.wipe(&line) }
-        try SetupFile(path: path).write(line)
+        try SetupFile(path: path, hasSettings: false).write(line)
     }
 
     private static func line(_ token: BearerToken) -> [UInt8] {

@@ -16,18 +16,22 @@ struct PINTests {
         #expect(try await fixture.unlockFailure() == nil)
     }
 
+    private static func wrong(_ left: Int, _ seconds: Int) -> UnlockFailure {
+        .wrongPIN(attemptsLeft: left, waitSeconds: left == 0 ? seconds : nil)
+    }
+
     @Test("Wrong PINs are counted across restarts, the fifth causes a wait, and the right one resets the count")
     func counting() async throws {
         let fixture = try VaultFixture()
         _ = try await fixture.create()
         for left in [4, 3, 2, 1, 0] {
-            #expect(try await fixture.unlockFailure(pin: "000000") == .wrongPIN(attemptsLeft: left))
+            #expect(try await fixture.unlockFailure(pin: "000000") == Self.wrong(left, 30))
         }
         #expect(try await fixture.unlockFailure() == .lockedOut(seconds: 30))
         fixture.wait(29)
         #expect(try await fixture.unlockFailure() == .lockedOut(seconds: 1))
         fixture.wait(1)
-        #expect(try await fixture.unlockFailure(pin: "000000") == .wrongPIN(attemptsLeft: 0, waitSeconds: 30))
+        #expect(try await fixture.unlockFailure(pin: "000000") == Self.wrong(0, 60))
         #expect(try await fixture.unlockFailure() == .lockedOut(seconds: 60))
         fixture.wait(60)
         #expect(try await fixture.unlockFailure() == nil)
