@@ -88,7 +88,8 @@ package struct Pinentry: Sendable {
 
     /// Asks for a new PIN twice, until both inputs are equal and `complaint` returns `nil`, at most five times.
     ///
-    /// Some programs ask for the repetition themselves; with others, a second prompt asks for it.
+    /// Some programs ask for the repetition themselves; with others, a second prompt asks for it. pinentry-gnome3 says
+    /// that it has asked, but that depends on the desktop's prompter: Phosh's has one field only.
     ///
     /// - Parameters:
     ///   - description: Purpose of the PIN.
@@ -111,7 +112,10 @@ package struct Pinentry: Sendable {
                 let first = try requestPIN(conversation)
                 error = complaint(first.secret)
                 guard error == nil else { continue }
-                if first.wasRepeated { return first.secret }
+                let isGNOME = first.wasRepeated ? try flavor(conversation) == Self.gnomeFlavor : false
+                if first.wasRepeated, !isGNOME { return first.secret }
+                // GNOME's prompter shows its own label in place of the prompt.
+                if isGNOME { try conversation.setRequired("SETDESC", "\(texts.repetition)\n\n\(description)") }
                 try conversation.set("SETPROMPT", texts.repeatPrompt)
                 let second = try requestPIN(conversation)
                 if first.secret.matches(second.secret) { return first.secret }
@@ -162,11 +166,21 @@ package struct Pinentry: Sendable {
     ///   if it reports none.
     /// - Throws: ``PinentryError``.
     package func flavor() async throws(PinentryError) -> String {
-        try await run("") { conversation, _ throws(PinentryError) in
-            let response = try conversation.send("GETINFO", "flavor", within: limits.reply)
-            guard response.code == 0 else { return "" }
-            return response.secret.withUnsafeBytes { String(decoding: $0.prefix(100), as: UTF8.self) }
-        }
+        try await run("") { conversation, _ throws(PinentryError) in try flavor(conversation) }
+    }
+
+    /// The flavor of pinentry-gnome3, which shows prompts of the desktop; without one it is `gnome3:curses`.
+    private static let gnomeFlavor = "gnome3"
+
+    /// Starts the program and asks whether its prompts show the button for ``ConfirmAnswer/no``.
+    ///
+    /// - Throws: ``PinentryError``.
+    package func showsThirdButton() async throws(PinentryError) -> Bool { try await flavor() != Self.gnomeFlavor }
+
+    private func flavor(_ conversation: AssuanConversation) throws(PinentryError) -> String {
+        let response = try conversation.send("GETINFO", "flavor", within: limits.reply)
+        guard response.code == 0 else { return "" }
+        return response.secret.withUnsafeBytes { String(decoding: $0.prefix(100), as: UTF8.self) }
     }
 
     private func requestPIN(_ conversation: AssuanConversation) throws(PinentryError) -> AssuanConversation.Response {
@@ -268,18 +282,22 @@ package struct NewPINTexts: Sendable {
     let repeatPrompt: String
     /// Complaint if the two inputs differ.
     let mismatch: String
+    /// The request for the second input, for prompts without labels of fields.
+    let repetition: String
 
     /// Texts for a PIN.
     package static let pin = NewPINTexts(
         prompt: "New PIN:",
         repeatPrompt: "Repeat the PIN:",
-        mismatch: "The two PINs differ; try again"
+        mismatch: "The two PINs differ; try again",
+        repetition: "Type the new PIN again to confirm it."
     )
 
     /// Texts for a passphrase.
     package static let passphrase = NewPINTexts(
         prompt: "Passphrase:",
         repeatPrompt: "Again:",
-        mismatch: "The two differ; type it again"
+        mismatch: "The two differ; type it again",
+        repetition: "Type the new passphrase again to confirm it."
     )
 }

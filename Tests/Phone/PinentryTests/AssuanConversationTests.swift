@@ -177,6 +177,44 @@ struct NewPINTests {
         #expect(script.log.contains("SETPROMPT Repeat the PIN:"))
     }
 
+    /// A program that says in each prompt that the user has repeated the PIN, and types the next of three.
+    private func repeating(_ pins: (String, String, String), flavor: String) async throws -> ScriptedPinentry {
+        try await ScriptedPinentry(
+            """
+                'GETINFO flavor') echo 'D \(flavor)'; echo OK ;;
+                GETPIN) echo 'S PIN_REPEATED'
+                    case $turn in 1) echo 'D \(pins.0)' ;; 2) echo 'D \(pins.1)' ;; *) echo 'D \(pins.2)' ;; esac; echo OK ;;
+            """
+        )
+    }
+
+    @Test("pinentry-gnome3 is asked a second time, because its prompter may have one field only")
+    func repeatedInGNOME() async throws {
+        let same = try await repeating(("1234", "1234", "9"), flavor: "gnome3")
+        #expect(try await newPIN(same).text == "1234")
+        #expect(same.log.filter { $0 == "GETPIN" }.count == 2)
+        #expect(same.log.contains("SETDESC Type the new PIN again to confirm it.%0A%0Ad"))
+        let other = try await repeating(("1234", "1235", "9999"), flavor: "gnome3")
+        #expect(try await newPIN(other).text == "9999")
+        #expect(other.log.contains("SETERROR The two PINs differ; try again"))
+    }
+
+    @Test("Other programs are trusted to repeat the prompt", arguments: ["gnome3:curses", "gtk2", "qt", ""])
+    func repeatedElsewhere(flavor: String) async throws {
+        let script = try await repeating(("1234", "1235", "9"), flavor: flavor)
+        #expect(try await newPIN(script).text == "1234")
+        #expect(script.log.filter { $0 == "GETPIN" }.count == 1)
+    }
+
+    @Test(
+        "Only pinentry-gnome3 shows no third button",
+        arguments: [("gnome3", false), ("gnome3:curses", true), ("qt", true)]
+    )
+    func thirdButton(flavor: String, isShown: Bool) async throws {
+        let script = try await repeating(("1", "1", "1"), flavor: flavor)
+        #expect(try await script.client().showsThirdButton() == isShown)
+    }
+
     @Test("PINs that differ are rejected with the reason and requested again")
     func mismatch() async throws {
         let script = try await ScriptedPinentry(

@@ -35,7 +35,7 @@ struct RealProgramTests {
         let client = try keyboard.client(program)
         async let secret = client.getNewPIN(
             description: "first",
-            texts: NewPINTexts(prompt: "New:", repeatPrompt: "Again:", mismatch: "Differ")
+            texts: NewPINTexts(prompt: "New:", repeatPrompt: "Again:", mismatch: "Differ", repetition: "")
         ) { _ in nil }
         try await Waiting.until("the prompt") { keyboard.screen().contains("New:") }
         keyboard.type("1234\r")
