@@ -159,6 +159,7 @@ let libraries: [Target] = [
         ]
     ),
     library("HybridPinentry", in: "Phone", ["HybridPrimitives", "HybridThreads"]),
+    library("HybridAsk", in: "Phone", ["HybridPinentry"]),
     library("HybridDesktopPortal", in: "Phone", ["HybridPrimitives", "HybridDBus"]),
     library("HybridQRCode", in: "Computer", ["CHybridQREncode", "CHybridPNG"]),
     library(
@@ -213,7 +214,7 @@ let programs: [Target] = [
     program(
         "HybridAuth",
         [
-            "HybridQRScanning", "HybridDesktopPortal", "HybridVault", "HybridPinentry", "HybridDoctor",
+            "HybridQRScanning", "HybridDesktopPortal", "HybridVault", "HybridAsk", "HybridDoctor",
             "HybridPhoneLinks", "HybridVaultAgent", "HybridRelayCheck", argumentParser,
         ]
     ),
@@ -298,6 +299,7 @@ let testTargets: [Target] = [
     ),
     tests("QRScanningTests", in: "Phone", ["HybridQRScanning", "HybridQRCode", "TestSupport"]),
     tests("PinentryTests", in: "Phone", ["HybridPinentry", "TestSupport"]),
+    tests("AskTests", in: "Phone", ["HybridAsk", "TestSupport"]),
     tests("DesktopPortalTests", in: "Phone", ["HybridDesktopPortal", "HybridVirtualBlueZ", "TestSupport"]),
     tests("QRCodeTests", in: "Computer", ["HybridQRCode", "TestSupport"]),
     tests(

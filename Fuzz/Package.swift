@@ -140,6 +140,7 @@ let modules: [Target] = [
         ]
     ),
     module("HybridPinentry", in: "Phone", ["HybridPrimitives"]),
+    module("HybridAsk", in: "Phone", ["HybridPrimitives", "HybridPinentry"]),
     module("HybridVaultAgent", in: "Phone", ["HybridPrimitives", "HybridAuthenticator"]),
     module("HybridPromptModel", ["HybridPrimitives"]),
     module(
@@ -174,7 +175,7 @@ let package = Package(
                 "HybridDBus",
                 "HybridBLEAdvert", "HybridNetwork", "HybridDataChannel", "HybridLocalPage",
                 "HybridAuthenticator", "HybridCredentialExchange", "HybridTPM", "HybridVault", "HybridVaultAgent",
-                "HybridPinentry",
+                "HybridPinentry", "HybridAsk",
                 "HybridPromptModel", "HybridRelayCore", "TestSupport", crypto,
                 cryptoExtras,
                 logging, nio("NIOCore"),

@@ -17,6 +17,7 @@ private let targets: [String: FuzzTarget] = [
     "age-plugin": fuzzAgePlugin,
     "age-sealed": fuzzAgeSealed,
     "agent-message": fuzzAgentMessage,
+    "ask-line": fuzzAskLine,
     "assuan": fuzzAssuan,
     "authentication": fuzzAuthentication,
     "cbor": fuzzCBOR,

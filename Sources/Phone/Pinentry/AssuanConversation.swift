@@ -33,7 +33,7 @@ final class AssuanConversation {
     }
 
     private let process: PinentryProcess
-    private let reader = LineReader()
+    private let reader = LineReader(maximum: AssuanLine.maximumReceived)
     private let waker: Waker
     private let limits: Pinentry.Limits
     /// True until the first answer to a prompt that has replaced another one.

@@ -17,7 +17,8 @@ package final class PinentrySecret: SecretMaterial, @unchecked Sendable {
     /// Number of bytes.
     package private(set) var count = 0
 
-    init() {
+    /// Creates an empty secret.
+    package init() {
         // Best effort: an unprivileged process may lock little memory.
         mlock(storage.memory.baseAddress, storage.memory.count)
     }
@@ -42,7 +43,7 @@ package final class PinentrySecret: SecretMaterial, @unchecked Sendable {
     /// Appends bytes.
     ///
     /// - Returns: False, without a change, if the result would be too long.
-    func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    package func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard count + bytes.count <= storage.memory.count else { return false }
         UnsafeMutableRawBufferPointer(rebasing: storage.memory[count...]).copyMemory(from: bytes)
         count += bytes.count

@@ -88,7 +88,7 @@ private func read(_ stream: [UInt8], in size: Int) throws -> ([[UInt8]], Pinentr
     var ends: [Int32] = [0, 0]
     try invariant(pipe(&ends) == 0, "there is a pipe")
     defer { close(ends[0]) }
-    let reader = LineReader()
+    let reader = LineReader(maximum: AssuanLine.maximumReceived)
     var lines: [[UInt8]] = []
     do {
         for piece in stream.pieces(of: size) {
