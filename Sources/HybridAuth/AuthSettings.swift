@@ -30,6 +30,13 @@ enum AuthSettings {
         .path("program"),
         help: "The program that asks for the PIN and for consent; default: pinentry."
     )
+    static let ask = Setting(
+        "ask",
+        SettingParser<String>(expected: "a path, or nothing for pinentry", placeholder: "program") { text in
+            text.utf8.contains(0) ? nil : text
+        },
+        help: "The program that asks in a window in place of pinentry; default: hybrid-ask if it is installed."
+    )
     static let tunnelTokenFile = Setting("tunnel-token-file", .path("file"), help: "A file with the relay's token.")
     static let cacert = Setting(
         "cacert",
@@ -81,8 +88,8 @@ enum AuthSettings {
 
     static let resolver = ConfigurationResolver(
         [
-            tunnelDomain, vault, pinentry, tunnelTokenFile, cacert, bleChannel, localServices, askToLink, tpm, push,
-            pushDistributor, fingerAfterSuspend,
+            tunnelDomain, vault, pinentry, ask, tunnelTokenFile, cacert, bleChannel, localServices, askToLink, tpm,
+            push, pushDistributor, fingerAfterSuspend,
         ],
         ignoredVariables: [
             "HYBRID_LAB_*", "HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS", "HYBRID_BIN", "HYBRID_PROMPT",

@@ -59,6 +59,25 @@ struct CredentialRuleTests {
         #expect(log.contains("SETOK Use") && log.contains("SETNOTOK Next") && log.contains("SETCANCEL Decline"))
     }
 
+    @Test("with pinentry-gnome3, which has two buttons, the second one leads to the next account")
+    func twoButtons() async throws {
+        let environment = try CeremonyEnvironment.shared()
+        let made = try await environment.create(user: "first@example.com")
+        _ = try await environment.create(user: "second@example.com")
+        let questions = environment.pinentryLog.utf8.count
+        let user = TestUser(confirms: "pick:\"first@example.com\"", flavor: "gnome3")
+        let signed = try await environment.signIn(for: user)
+        #expect(signed.id == made.id)
+        let nobody = TestUser(confirms: "pick:nobody", flavor: "gnome3")
+        let declined = try await environment.runCeremony(try await environment.site("request-options"), nobody)
+        #expect(declined.authenticator.status == 77 && declined.authenticator.lastLine.contains("declined"))
+        let asked = environment.pinentryLog.utf8.dropFirst(questions)
+        let log = String(decoding: Array(asked), as: UTF8.self)
+        #expect(log.contains("SETCANCEL Other\u{2026}") && log.contains("\"Other\u{2026}\" shows the next account."))
+        #expect(!log.contains("SETNOTOK"))
+        #expect(log.contains("This is the last account.") && log.contains("SETCANCEL Decline"))
+    }
+
     @Test("a new passkey of an account replaces the old one, which is named first")
     func replaced() async throws {
         let environment = try CeremonyEnvironment.shared()

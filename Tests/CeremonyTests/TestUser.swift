@@ -10,10 +10,15 @@ struct TestUser: Sendable {
     /// The reply to CONFIRM: `yes`, `no`, `hang`, `wait` (yes as soon as the file `go` exists), or `pick:TEXT` (yes if the
     /// prompt contains the text, otherwise the next account).
     var confirms = "yes"
+    /// The flavor of pinentry; with `gnome3`, the prompts have no third button.
+    var flavor = ""
 
     /// Returns the variables of the script.
     func variables(in folder: String) -> [String: String] {
-        ["TEST_PIN": pin, "TEST_CONFIRMS": confirms, "TEST_LOG": Self.log(in: folder), "TEST_GO": folder + "/go"]
+        [
+            "TEST_PIN": pin, "TEST_CONFIRMS": confirms, "TEST_FLAVOR": flavor, "TEST_LOG": Self.log(in: folder),
+            "TEST_GO": folder + "/go",
+        ]
     }
 
     /// Returns the path of the script in a folder.
@@ -33,6 +38,7 @@ struct TestUser: Sendable {
               printf '%s\\n' "$line" >> "$TEST_LOG"
               case "$line" in
                 SETDESC*) prompt=$line; echo OK ;;
+                GETINFO*) if [ -n "$TEST_FLAVOR" ]; then echo "D $TEST_FLAVOR"; fi; echo OK ;;
                 GETPIN*)
                   answer=$TEST_PIN
                   if [ -n "$TEST_ANSWERS" ]; then
@@ -46,7 +52,11 @@ struct TestUser: Sendable {
                     wait) while [ ! -e "$TEST_GO" ]; do sleep 0.05; done; echo OK ;;
                     pick:*) case "$prompt" in
                         *"${TEST_CONFIRMS#pick:}"*) echo OK ;;
-                        *) echo "ERR 83886194 Not confirmed <Pinentry>" ;;
+                        *) if [ "$TEST_FLAVOR" = gnome3 ]; then
+                            echo "ERR 83886179 cancelled"
+                          else
+                            echo "ERR 83886194 Not confirmed <Pinentry>"
+                          fi ;;
                       esac ;;
                     no) echo "ERR 83886194 Not confirmed <Pinentry>" ;;
                     hang) exec sleep 300 ;;

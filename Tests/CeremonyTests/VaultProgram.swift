@@ -28,6 +28,7 @@ struct VaultProgram: Sendable {
         of command: String? = "vault",
         typing answers: [String] = [pin],
         confirming: Bool = true,
+        variables: [String: String] = [:],
         under tracer: [String] = [],
         input: String? = nil
     ) async throws -> RunningProgram.Ending {
@@ -38,6 +39,7 @@ struct VaultProgram: Sendable {
             "TEST_ANSWERS": answerFile, "TEST_CONFIRMS": confirming ? "yes" : "no",
             "TEST_LOG": TestUser.log(in: folder),
         ]) { $1 }
+        environment.merge(variables) { $1 }
         environment["DBUS_SYSTEM_BUS_ADDRESS"] = nil
         var line = [command].compactMap(\.self) + arguments + ["--vault", vault]
         let asks = !["status", "forget"].contains(arguments.first)

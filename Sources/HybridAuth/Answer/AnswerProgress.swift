@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridAsk
 internal import HybridBLEAdvert
 internal import HybridCTAP
 internal import HybridCaBLE
@@ -12,6 +13,8 @@ internal import HybridSession
 /// The progress of an answer on standard error: plain lines, since pinentry may use the same terminal, or JSON.
 struct AnswerProgress: Sendable {
     let report: ProgressReport
+    /// Shows the progress in the window in which the user is asked; `nil` if there is none yet.
+    var questioner: Questioner?
 
     init(json: Bool) {
         report = ProgressReport(program: HybridAuth.programName, format: json ? .json : .lines)
@@ -58,9 +61,27 @@ struct AnswerProgress: Sendable {
     /// Reports a notice, which does not change the state.
     func notify(_ name: String, _ text: String, _ details: [(name: String, value: String)] = []) {
         report.notify(ProgressState(name, text, details: details))
+        questioner?.show(.notice(name, text))
+    }
+
+    /// Reports success and ends the report.
+    func end() {
+        report.end(ProgressState("done", "done"))
+        questioner?.show(.state("done"))
+        questioner?.finish(.done)
+    }
+
+    /// Reports a failure and ends the report; `isKnown` is true if the user has caused or seen it in a window.
+    ///
+    /// - Returns: True if the window shows the end.
+    @discardableResult
+    func end(_ failure: CommandFailure, isKnown: Bool) -> Bool {
+        report.end(failure)
+        return questioner?.finish(.after(failure, isKnown: isKnown)) ?? false
     }
 
     private func enter(_ name: String, _ text: String, _ details: [(name: String, value: String)] = []) {
         report.enter(ProgressState(name, text, details: details))
+        questioner?.show(.state(name))
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridCaBLE
+internal import HybridPrimitives
 internal import HybridSession
 internal import Synchronization
 
@@ -19,6 +20,11 @@ final class ClientTransport: Sendable {
 
     /// The kind of the transport.
     var kind: DataChannelKind { isL2CAP.load(ordering: .relaxed) ? .l2cap : .webSocket }
+
+    /// The member of a question that names the transport.
+    var member: (String, JSONText) {
+        kind == .l2cap ? ("bluetooth", .boolean(true)) : ("relay", .string(relay))
+    }
 
     /// The phrase that follows "Asked" in a prompt.
     var phrase: String { kind == .l2cap ? "by Bluetooth alone" : "through the relay \(relay)" }

@@ -30,7 +30,7 @@ struct VaultSession: Sendable {
         let vault = try await Vault.openOrCreate(at: location, under: radio, asking: prompts, progress)
         let fingerprint = FingerprintPrompt(vault, progress)
         var prompts = prompts
-        prompts.fingerprint = fingerprint
+        prompts.context.fingerprint = fingerprint
         let store = ReportingVault(vault: vault, fingerprint: fingerprint, progress: progress)
         let authenticator = Authenticator(store: store, user: prompts)
         let outcome = try await withCleanup {
@@ -47,12 +47,12 @@ struct VaultSession: Sendable {
                 progress.notify("history-not-written", AnswerOutcome.historyNotWritten(failure))
             }
         } of: {
-            try await body(handlers(authenticator, prompts.transport))
+            try await body(handlers(authenticator, prompts.context.transport))
         }
         try await AnswerOutcome(
             authenticator: authenticator,
-            transport: prompts.transport.kind,
-            isLinked: prompts.computer != nil
+            transport: prompts.context.transport.kind,
+            isLinked: prompts.context.computer != nil
         ).check(outcome)
     }
 

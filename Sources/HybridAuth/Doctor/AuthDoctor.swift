@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
+internal import HybridAsk
 internal import HybridBLEAdvert
 internal import HybridCaBLE
 internal import HybridCommandSupport
@@ -28,6 +29,7 @@ struct AuthDoctor: AsyncParsableCommand {
     @Option(AuthSettings.vault) var vault: String?
     @Option(AuthSettings.tunnelDomain) var tunnelDomain: String?
     @Option(AuthSettings.pinentry) var pinentry: String?
+    @Option(AuthSettings.ask) var ask: String?
     @Option(AuthSettings.tunnelTokenFile) var tunnelTokenFile: String?
 
     @OptionGroup
@@ -41,10 +43,16 @@ struct AuthDoctor: AsyncParsableCommand {
             tpm: try settings.value(AuthSettings.tpm)
         )
         let program = try settings.value(AuthSettings.pinentry)
+        let askProgram = AskProgram.path(try settings.value(AuthSettings.ask), ProcessEnvironment.variables)
         let certificates = try settings.value(AuthSettings.cacert)
         try await options.run { run in
             let links = LinkedComputerChecks()
-            let prompts = PromptChecks(program: program, needsWindow: !links.links.isEmpty, budget: run.budget)
+            let prompts = PromptChecks(
+                program: program,
+                askProgram: askProgram,
+                needsWindow: !links.links.isEmpty,
+                budget: run.budget
+            )
             let bluetooth = BluetoothChecks(
                 adapter: options.network.adapter,
                 role: .advertiser,
@@ -73,6 +81,7 @@ struct AuthDoctor: AsyncParsableCommand {
             // All run at the same time, but are reported in the order of a ceremony.
             async let relayFindings = relays.run()
             async let fingerprintFindings = fingerprint.run()
+            async let askFinding = prompts.asking()
             async let promptFinding = prompts.pinentry()
             async let tpmFindings = TPMChecks.run(location, run.budget)
             async let serviceFindings = [
@@ -80,6 +89,7 @@ struct AuthDoctor: AsyncParsableCommand {
             ]
             let isVirtual = try await bluetooth.run()
             for finding in try await relayFindings + Self.relayChoice(domain, settings) { run.record(finding) }
+            if let finding = try await askFinding { run.record(finding) }
             run.record(try await promptFinding)
             for finding in VaultChecks.run(location, isVirtual: isVirtual) { run.record(finding) }
             for finding in try await tpmFindings { run.record(finding) }

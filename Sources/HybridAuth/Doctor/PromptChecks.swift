@@ -1,18 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridAsk
 internal import HybridCommandSupport
 internal import HybridDesktopPortal
 internal import HybridDoctor
 internal import HybridPinentry
 internal import HybridPrimitives
 
-/// The checks of what asks the user: pinentry, and the desktop's notifications.
+/// The checks of what asks the user: a program, pinentry, and the desktop's notifications.
 struct PromptChecks: Sendable {
     /// The pinentry program; `nil` for the default.
     let program: String?
+    /// The program that asks in place of pinentry; `nil` if there is none.
+    let askProgram: String?
     /// True if `listen` shows prompts, which has no terminal.
     let needsWindow: Bool
     let budget: TimeBudget
+
+    /// Starts the program that asks in place of pinentry, without a question; `nil` if none is used.
+    func asking() async throws -> DoctorFinding? {
+        guard let askProgram else { return nil }
+        return try await DoctorFinding.within(budget, .askProgram, orElse: .warning) {
+            if let program = AskProgram(askProgram), await program.isUsable {
+                program.abort()
+                return DoctorFinding(.askProgram, .fine, "\(askProgram) starts, and asks in place of pinentry")
+            }
+            return DoctorFinding(
+                .askProgram,
+                .warning,
+                "\(askProgram) can't be used, so pinentry asks",
+                remedy: "install it, or choose another with --ask"
+            )
+        }
+    }
 
     /// Starts the prompt program, without a prompt.
     func pinentry() async throws -> DoctorFinding {

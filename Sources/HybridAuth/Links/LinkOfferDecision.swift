@@ -22,8 +22,7 @@ struct LinkOfferDecision: Sendable {
     let domain: TunnelDomain
     /// True if a push service shall wake this device for the link.
     let usesPush: Bool
-    /// The pinentry program; `nil` for the default.
-    let pinentry: String?
+    let questioner: Questioner
 
     /// Returns the link to offer; `nil` if the other device supports none, or the user wants none.
     ///
@@ -50,7 +49,7 @@ struct LinkOfferDecision: Sendable {
             progress.notify("link-not-possible", error.sentence)
             return nil
         }
-        guard try await LinkOfferPrompt(pinentry: pinentry).ask(relay: domain.host) else { return nil }
+        guard try await LinkOfferPrompt(questioner: questioner).ask(relay: domain.host) else { return nil }
         let label = "Computer of \(LocalTime.text(WallClock.realtime.now()))"
         return try newLink(label, store, progress)
     }

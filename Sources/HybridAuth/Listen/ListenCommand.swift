@@ -28,6 +28,7 @@ struct ListenCommand: AsyncParsableCommand {
 
     @Option(AuthSettings.vault) var vault: String?
     @Option(AuthSettings.pinentry) var pinentry: String?
+    @Option(AuthSettings.ask) var ask: String?
     @Flag(AuthSettings.localServices) var localServices: Bool?
     @Flag(AuthSettings.push) var push: Bool?
     @Option(AuthSettings.pushDistributor) var pushDistributor: String?

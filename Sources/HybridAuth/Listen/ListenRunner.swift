@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridAsk
 internal import HybridAuthenticator
 internal import HybridBLEAdvert
 internal import HybridCTAP
@@ -25,7 +26,6 @@ struct ListenRunner: Sendable {
     private let relyingParties: Set<RelyingPartyID.Kind>
     private let vault: String?
     private let tpm: TPMAddress
-    private let pinentry: String?
     private let prompt: WakeUpPrompt
     /// The relay for new links that a push service wakes; `nil` if new links use connections.
     private let pushDomain: TunnelDomain?
@@ -50,7 +50,6 @@ struct ListenRunner: Sendable {
         relyingParties = try settings.value(AuthSettings.localServices) ? Set(RelyingPartyID.Kind.allCases) : [.domain]
         vault = try settings.value(AuthSettings.vault)
         tpm = try settings.value(AuthSettings.tpm)
-        pinentry = try settings.value(AuthSettings.pinentry)
         usesPush = try settings.value(AuthSettings.push)
         pushDomain = usesPush ? try AuthSettings.domain(settings) : nil
         if usesPush, pushDomain == nil {
@@ -66,7 +65,12 @@ struct ListenRunner: Sendable {
             )
         }
         pushDistributor = try settings.value(AuthSettings.pushDistributor)
-        prompt = WakeUpPrompt(pinentry: pinentry, environment: ProcessEnvironment.variables) { SessionLock.isLocked() }
+        let environment = ProcessEnvironment.variables
+        prompt = WakeUpPrompt(
+            pinentry: try settings.value(AuthSettings.pinentry),
+            askProgram: AskProgram.path(try settings.value(AuthSettings.ask), environment),
+            environment: environment
+        ) { SessionLock.isLocked() }
     }
 
     /// Listens until the task is canceled.
@@ -150,16 +154,29 @@ struct ListenRunner: Sendable {
 
     /// Performs the ceremony after the user's tap, and shows a failure, because users do not see standard error.
     private func performAndReport(_ wakeUp: ApprovedWakeUp, _ label: String, _ identity: PhoneIdentity) async {
+        var progress = progress
         do {
-            try await BluetoothRadio.whileOpen(adapter, progress) { radio in
-                try await performCeremony(wakeUp, label, identity, by: radio)
+            let questioner = try Questioner.forSignIn(settings) { [progress] in progress.notify($0, $1) }
+            progress.questioner = questioner
+            questioner.start()
+            try await BluetoothRadio.whileOpen(adapter, progress) { [progress] radio in
+                let context = SignInContext(
+                    transport: ClientTransport(relay: wakeUp.request.link.domain.host),
+                    age: nil,
+                    virtualRadio: radio.isVirtual,
+                    computer: label
+                )
+                try await performCeremony(wakeUp, SignInPrompts(questioner, context), identity, progress, by: radio)
             }
             report("answered the request of \(SafeText(quoting: label))")
+            questioner.finish(.done)
         } catch let shown as AlreadyShownFailure {
             report(shown.failure.sentence)
+            progress.questioner?.finish(.after(shown.failure, isKnown: true))
         } catch let error as any ExplainedFailure {
             report(error.sentence)
-            await prompt.show("The request was not answered", error.sentence)
+            let isShown = progress.questioner?.finish(.after(CommandFailure(error))) ?? false
+            if !isShown { await prompt.show("The request was not answered", error.sentence) }
         } catch {
             if !(error is CancellationError) { report("internal fault: \(error); please report it") }
         }
@@ -167,18 +184,12 @@ struct ListenRunner: Sendable {
 
     private func performCeremony(
         _ wakeUp: ApprovedWakeUp,
-        _ label: String,
+        _ prompts: SignInPrompts,
         _ identity: PhoneIdentity,
+        _ progress: AnswerProgress,
         by radio: BluetoothRadio
     ) async throws {
         let domain = wakeUp.request.link.domain
-        let prompts = try SignInPrompts(
-            pinentry: .forSignIn(pinentry),
-            transport: ClientTransport(relay: domain.host),
-            age: nil,
-            virtualRadio: radio.isVirtual,
-            computer: label
-        )
         let destination = try Self.destination(domain, settings, network).owned(by: wakeUp.request.link.id)
         let session = AuthenticatorSession(
             radio: radio,

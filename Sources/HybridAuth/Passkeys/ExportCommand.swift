@@ -30,8 +30,7 @@ struct ExportCommand: AsyncParsableCommand {
 
     func run() async throws {
         // With --yes, this is the only prompt.
-        let purpose = "Write all passkeys of this vault to a file, with their keys in the clear"
-        try await options.runUnlocked(to: purpose, check: { try $0.checkExport(to: file) }, export)
+        try await options.runUnlocked(to: .export, check: { try $0.checkExport(to: file) }, export)
     }
 
     private func export(_ unlocked: UnlockedVaultContext) async throws {

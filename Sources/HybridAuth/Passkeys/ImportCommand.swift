@@ -40,8 +40,8 @@ struct ImportCommand: AsyncParsableCommand {
         }
         let sites = document.sites
         if !json { for (site, count) in sites { report("in the file: \(PasskeyText.count(count)) for \(site)") } }
-        let purpose = "Add \(PasskeyText.count(document.count)) of a file to this vault, for\n"
-        try await options.runUnlocked(to: purpose + Self.list(sites.map(\.site))) { unlocked in
+        let text = "Add \(PasskeyText.count(document.count)) of a file to this vault, for\n"
+        try await options.runUnlocked(to: .importing, saying: text + Self.list(sites.map(\.site))) { unlocked in
             try summarize(try await unlocked.vault.add(document), of: document)
         }
     }

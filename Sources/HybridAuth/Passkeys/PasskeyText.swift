@@ -80,6 +80,19 @@ enum PasskeyText {
         return name.isEmpty ? "(without a name)" : quoted(name)
     }
 
+    /// Returns the question before a deletion.
+    ///
+    /// As in the prompts for sign-ins, the site and the account are each on a line of their own.
+    static func deletionQuestion(_ passkey: PasskeySummary) -> String {
+        let site = passkey.relyingParty.map(SignInPromptText.heading) ?? "A passkey that this version can't read"
+        let loss =
+            passkey.isEncryptionKey
+            ? EncryptionKeyText.loss : "Without another way to sign in you lose the account."
+        return
+            "\(site)\n\nDelete the passkey of this account permanently?\n\(account(passkey))\nIt is deleted on every "
+            + "device and cannot be restored. \(loss)\n\nID \(passkey.record)"
+    }
+
     /// Returns a number of passkeys in words.
     static func count(_ count: Int) -> String { count == 1 ? "1 passkey" : "\(count) passkeys" }
 

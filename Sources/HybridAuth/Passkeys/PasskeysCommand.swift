@@ -10,7 +10,7 @@ internal import HybridVault
 
 /// `hybrid-auth passkeys`: lists and changes the passkeys in the vault, and shows their usage history.
 ///
-/// Each subcommand asks for the PIN with pinentry. Names come from sites, so they are shown as in the prompts of a
+/// Each subcommand asks for the PIN. Names come from sites, so they are shown as in the prompts of a
 /// scan: quoted, shortened, and without terminal control characters.
 struct PasskeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -32,11 +32,12 @@ struct PasskeyOutput: ParsableArguments {
 
     /// Opens the vault with its PIN, runs `body`, locks the vault again, and prints the result of `body`, if any.
     func run(
-        _ purpose: String,
+        _ purpose: VaultPurpose,
+        saying text: String? = nil,
         _ body: @escaping @Sendable (UnlockedVault, VaultPrompts) async throws -> String
     ) async throws {
-        let text = try await options.runUnlocked(to: purpose) { try await body($0.vault, $0.prompts) }
-        if !text.isEmpty { try StandardOutput.writeLine(text) }
+        let output = try await options.runUnlocked(to: purpose, saying: text) { try await body($0.vault, $0.prompts) }
+        if !output.isEmpty { try StandardOutput.writeLine(output) }
     }
 }
 
@@ -53,7 +54,7 @@ struct PasskeysList: AsyncParsableCommand {
     var hidden = false
 
     func run() async throws {
-        try await output.run("List the passkeys of this vault") { vault, _ in
+        try await output.run(.list) { vault, _ in
             let all = try await vault.summaries()
             let passkeys = hidden ? all : all.filter { !$0.isHidden }
             let count = all.count - passkeys.count
@@ -86,7 +87,7 @@ struct PasskeysShow: AsyncParsableCommand {
 
     func run() async throws {
         guard !site.manage else { return try await showPages() }
-        try await output.run("Show a passkey of this vault") { vault, _ in
+        try await output.run(.show) { vault, _ in
             let passkeys = try await vault.summaries()
             let passkey = try PasskeyChoice.find(which, in: passkeys)
             let history = try await PasskeyHistory(vault)
@@ -97,7 +98,8 @@ struct PasskeysShow: AsyncParsableCommand {
 
     /// Prints the links of the passkey's site; the vault is locked again before they are retrieved.
     private func showPages() async throws {
-        let relyingParty = try await output.options.runUnlocked(to: "Find the site of a passkey") { unlocked in
+        let relyingParty = try await output.options.runUnlocked(to: .show, saying: "Find the site of a passkey") {
+            unlocked in
             try PasskeyChoice.find(which, in: try await unlocked.vault.summaries()).relyingParty
         }
         guard let relyingParty else {
@@ -125,7 +127,7 @@ struct PasskeysHistory: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await output.run("Show the history of this vault") { vault, _ in
+        try await output.run(.history) { vault, _ in
             let passkeys = try await vault.summaries()
             let uses = try await PasskeyHistory(vault).all.prefix(last ?? .max)
             if output.json { return JSONText.object([("history", .array(uses.map(PasskeyJSON.use)))]).description }
@@ -196,7 +198,7 @@ struct PasskeysRename: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await output.run("Rename a passkey of this vault") { vault, _ in
+        try await output.run(.rename) { vault, _ in
             let passkey = try PasskeyChoice.find(which, in: try await vault.summaries())
             let renamed = try await Self.rename(passkey, name, displayName, in: vault)
             report("the passkey for \(PasskeyText.site(passkey)) is shown as \(SafeText(quoting: name)) from now on")
@@ -246,29 +248,13 @@ struct PasskeysDelete: AsyncParsableCommand {
     var yes = false
 
     func run() async throws {
-        try await output.run(Self.purpose) { vault, prompts in
+        try await output.run(.delete) { vault, prompts in
             let passkey = try PasskeyChoice.find(which, in: try await vault.summaries())
-            if !yes { try await prompts.confirm(Self.question(passkey), ok: "Delete") }
+            if !yes { try await prompts.confirmDeletion(of: passkey) }
             try await vault.delete(passkey.record)
             let remedy = passkey.isEncryptionKey ? "" : "; remove it at the site, too"
             report("deleted the passkey for \(PasskeyText.site(passkey))\(remedy)")
             return output.json ? PasskeyJSON.summary(passkey).description : ""
         }
-    }
-
-    /// The purpose, shown in the PIN prompt.
-    static let purpose = "Delete a passkey of this vault"
-
-    /// Returns the question before a deletion.
-    ///
-    /// As in the prompts for sign-ins, the site and the account are each on a line of their own.
-    static func question(_ passkey: PasskeySummary) -> String {
-        let site = passkey.relyingParty.map(SignInPromptText.heading) ?? "A passkey that this version can't read"
-        let loss =
-            passkey.isEncryptionKey
-            ? EncryptionKeyText.loss : "Without another way to sign in you lose the account."
-        return
-            "\(site)\n\nDelete the passkey of this account permanently?\n\(PasskeyText.account(passkey))\nIt is deleted on "
-            + "every device and cannot be restored. \(loss)\n\nID \(passkey.record)"
     }
 }

@@ -37,7 +37,8 @@ struct PasskeysSession: AsyncParsableCommand {
             throw CommandFailure("this process has no file descriptors left; close some", status: .unavailable)
         }
         try StandardOutput.requireOpen()
-        try await options.runUnlocked(to: "Show the passkeys of this vault") { unlocked in
+        try await options.runUnlocked(to: .session) { unlocked in
+            unlocked.prompts.close()
             let count = try await unlocked.vault.summaries().count { !$0.isHidden }
             try Self.write([("ready", .number(1)), ("vault", .string(unlocked.path)), ("count", .number(count))])
             if let ending = try await serve(input, unlocked) { try Self.write([("end", .string(ending.rawValue))]) }

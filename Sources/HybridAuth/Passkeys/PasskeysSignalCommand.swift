@@ -39,8 +39,8 @@ struct PasskeysSignal: AsyncParsableCommand {
         let signals = try PasskeySignal.read(json)
         let sites = Set(signals.map(\.relyingParty.text)).sorted()
         let others = sites.count > 1 ? "\nand \(sites.count - 1) more" : ""
-        let purpose = "Apply what a website signals about its passkeys\n\n\(sites[0])\(others)"
-        try await output.run(purpose) { vault, prompts in
+        let text = "\(VaultPurpose.signal.sentence)\n\n\(sites[0])\(others)"
+        try await output.run(.signal, saying: text) { vault, prompts in
             let changes = try await vault.changes(for: signals)
             let renamed = changes.filter { $0.user != nil }
             if !renamed.isEmpty, !yes { try await prompts.confirm(Self.question(renamed), ok: "Rename") }

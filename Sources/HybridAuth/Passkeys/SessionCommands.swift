@@ -80,10 +80,11 @@ struct SessionCommands: Sendable {
 
     /// Asks for the PIN and for consent, because a deletion is permanent.
     private func confirmDeletion(of passkey: PasskeySummary) async throws {
+        defer { unlocked.prompts.close() }
         let vault = try options.location.open()
-        let (again, _) = try await unlocked.prompts.unlock(vault, to: PasskeysDelete.purpose)
+        let (again, _) = try await unlocked.prompts.unlock(vault, to: .delete)
         await again.lock()
-        try await unlocked.prompts.confirm(PasskeysDelete.question(passkey), ok: "Delete")
+        try await unlocked.prompts.confirmDeletion(of: passkey)
     }
 
     private static func malformed(_ reason: String) -> CommandFailure {

@@ -39,25 +39,32 @@ struct FingerprintPrompt: Sendable {
     }
 
     /// The answer to a prompt that a finger may replace.
-    enum Answer: Sendable {
+    enum Answer<Failure: Error>: Sendable {
         /// A finger matched.
         case finger(StoreKey)
         /// The user answered or closed the prompt.
-        case typed(Result<PinentrySecret, PinentryError>)
+        case typed(Result<PinentrySecret, Failure>)
         /// No finger will match; the prompt was closed to show the reason.
         case failed(String)
     }
 
-    private enum Part: Sendable {
-        case typed(Result<PinentrySecret, PinentryError>)
+    private enum Part<Failure: Error>: Sendable {
+        case typed(Result<PinentrySecret, Failure>)
         case finger(Result<StoreKey, FingerprintFailure>)
     }
 
     /// Shows a prompt while the sensor waits for a finger; the first answer ends both.
-    func race(_ prompt: @escaping @Sendable () async throws(PinentryError) -> PinentrySecret) async -> Answer {
-        await withTaskGroup(of: Part.self) { group in
+    ///
+    /// - Parameters:
+    ///   - prompt: Shows the prompt, and ends when its task is canceled.
+    ///   - willCancel: Called before the prompt is canceled; true if a finger matched, false if none will.
+    func race<Failure: Error>(
+        _ prompt: @escaping @Sendable () async throws(Failure) -> PinentrySecret,
+        willCancel: @Sendable (_ isMatch: Bool) -> Void = { _ in }
+    ) async -> Answer<Failure> {
+        await withTaskGroup(of: Part<Failure>.self) { group in
             group.addTask {
-                do throws(PinentryError) { return .typed(.success(try await prompt())) } catch {
+                do throws(Failure) { return .typed(.success(try await prompt())) } catch {
                     return .typed(.failure(error))
                 }
             }
@@ -68,12 +75,18 @@ struct FingerprintPrompt: Sendable {
                     return .finger(.failure(error))
                 }
             }
-            var answer = Answer.typed(.failure(.interrupted))
+            // The prompt always ends, so there is an answer.
+            var answer = Answer<Failure>.failed("Type the PIN")
             while let part = await group.next() {
                 if let decided = decide(part) {
                     answer = decided
                     break
                 }
+            }
+            switch answer {
+            case .finger: willCancel(true)
+            case .failed: willCancel(false)
+            case .typed: break
             }
             // The sensor is released and the prompt is gone before the next one is shown.
             group.cancelAll()
@@ -83,7 +96,7 @@ struct FingerprintPrompt: Sendable {
     }
 
     /// Returns the answer that a part gives; `nil` if the prompt stays.
-    private func decide(_ part: Part) -> Answer? {
+    private func decide<Failure>(_ part: Part<Failure>) -> Answer<Failure>? {
         switch part {
         case .typed(let result): return .typed(result)
         case .finger(.success(let key)): return .finger(key)

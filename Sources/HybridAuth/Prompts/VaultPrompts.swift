@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridAsk
 internal import HybridAuthenticator
 internal import HybridCommandSupport
 internal import HybridPinentry
@@ -7,89 +8,90 @@ internal import HybridPrimitives
 internal import HybridProgram
 internal import HybridVault
 
-/// Prompts of the vault commands, shown with pinentry.
+/// Prompts of the vault commands.
 struct VaultPrompts: Sendable {
     private static let maximumAttempts = 3
+    private static let interrupted = CommandFailure("interrupted", status: .interrupted)
 
-    private let pinentry: Pinentry
+    private let questions: VaultQuestions
 
-    init(program: String?) throws {
-        pinentry = try Pinentry(program: program, title: "Vault for passkeys", timeout: .seconds(120))
+    init(_ questioner: Questioner) { questions = VaultQuestions(questioner: questioner) }
+
+    /// Creates the prompts from the settings.
+    init(_ settings: Configuration) throws {
+        let pinentry = try settings.value(AuthSettings.pinentry)
+        let questioner = try Questioner(
+            program: AskProgram.path(try settings.value(AuthSettings.ask), ProcessEnvironment.variables),
+            pinentry: { () throws(PinentryError) in
+                try Pinentry(program: pinentry, title: "Vault for passkeys", timeout: VaultQuestions.limit)
+            },
+            notify: { report($1) }
+        )
+        self.init(questioner)
     }
+
+    /// Runs `body`, then closes the window that asks, which shows a failure.
+    func closing<Result>(after body: () async throws -> Result) async throws -> Result {
+        let result: Result
+        do {
+            result = try await body()
+        } catch {
+            let failure = (error as? any ExplainedFailure).map { CommandFailure($0) } ?? Self.interrupted
+            let isKnown = failure.code == VaultQuestions.declined.code
+            questions.questioner.finish(.after(failure, isKnown: isKnown))
+            throw error
+        }
+        close()
+        return result
+    }
+
+    /// Closes the window that asks; a later question opens another one.
+    func close() { questions.questioner.finish(.done) }
 
     /// Unlocks a vault with its PIN, for which the user has three attempts.
     ///
     /// - Returns: The unlocked vault and the PIN.
     func unlock(
         _ vault: Vault,
-        to purpose: String,
+        to purpose: VaultPurpose,
+        saying text: String? = nil,
         acceptingRecords: Bool = false
     ) async throws -> (vault: UnlockedVault, pin: PIN) {
-        var complaint: String?
+        let subject = VaultQuestions.Subject(purpose: purpose, text: text, path: vault.path)
+        var problem: PromptProblem?
         for _ in 0..<Self.maximumAttempts {
-            let pin = try await askPIN(for: vault.path, purpose, complaint)
+            let pin = try await askPIN(subject, problem)
             do throws(UnlockFailure) {
                 let unlocked = try await vault.unlockVault(with: pin, checkingRecords: !acceptingRecords)
                 report(unlocked.warnings)
                 return (unlocked, pin)
             } catch {
                 guard let left = error.attemptsLeft, left > 0 else { throw CommandFailure(error) }
-                complaint = "Wrong PIN; attempts left before a delay: \(left)"
+                problem = .wrong(attemptsLeft: left)
             }
         }
         throw CommandFailure("the PIN was wrong; nothing was changed", code: "wrong-pin", status: .notPermitted)
     }
 
-    private func askPIN(for path: String, _ purpose: String, _ complaint: String?) async throws -> PIN {
-        var complaint = complaint
+    private func askPIN(_ subject: VaultQuestions.Subject, _ problem: PromptProblem?) async throws -> PIN {
+        var problem = problem
         for _ in 0..<Self.maximumAttempts {
-            let secret = try await ask("\(purpose)\n\n\(SafeText(quoting: path))", prompt: "PIN:", complaint)
-            if let pin = PIN(secret) { return pin }
-            complaint = "Type the PIN, or cancel"
+            if let pin = PIN(try await questions.pin(subject, problem)) { return pin }
+            problem = .empty
         }
-        throw Self.nothingTyped
-    }
-
-    private func ask(_ description: String, prompt: String, _ complaint: String?) async throws -> PinentrySecret {
-        try await mappingFailures {
-            try await pinentry.getPIN(description: description, prompt: prompt, error: complaint)
-        }
+        throw VaultQuestions.nothingTyped
     }
 
     /// Asks twice for a new PIN.
-    func askNewPIN(for path: String) async throws -> PIN {
-        let secret = try await mappingFailures {
-            try await pinentry.getNewPIN(
-                description: "A new PIN for this vault on this device\n\n\(SafeText(quoting: path))\n\nAt least "
-                    + "\(PIN.minimumLength) characters. It opens the vault on this device only.",
-                complaint: PIN.complaint
-            )
-        }
-        guard let pin = PIN(secret) else { throw Self.nothingTyped }
-        return pin
-    }
+    func askNewPIN(for path: String) async throws -> PIN { try await questions.newPIN(for: path) }
 
     /// Asks twice for a new passphrase, and asks again if it is too weak.
     func askNewPassphrase(for path: String) async throws -> Passphrase {
-        let secret = try await mappingFailures(choosing: "passphrase") {
-            try await pinentry.getNewPIN(
-                description: "A new passphrase for this vault\n\n\(SafeText(quoting: path))\n\nIt opens every copy of "
-                    + "the vault, on any device. Five random words are enough; a sentence from a book is not.",
-                texts: .passphrase
-            ) { secret in
-                guard let passphrase = secret.withUnsafeBytes({ Passphrase(utf8: $0) }) else {
-                    return "Type 1 to \(Passphrase.maximumBytes) bytes"
-                }
-                return passphrase.isStrongEnough
-                    ? nil : "Worth about \(passphrase.strength) bits; \(Passphrase.minimumBits) are needed"
-            }
-        }
-        guard let passphrase = secret.withUnsafeBytes({ Passphrase(utf8: $0) }) else { throw Self.nothingTyped }
-        return passphrase
+        try await questions.newPassphrase(for: path)
     }
 
     /// Asks for the passphrase or recovery code of a vault and a new PIN, and sets that PIN on this device.
-    func join(_ location: VaultLocation, to purpose: String) async throws {
+    func join(_ location: VaultLocation, to purpose: VaultPurpose) async throws {
         try await withPortableSecret(for: location.directory, to: purpose, newPINFor: location) {
             _ = try await Vault.join(at: location, secret: $0, pin: $1, comparedAs: $2, resettingRollbackState: $3)
         }
@@ -108,7 +110,7 @@ struct VaultPrompts: Sendable {
     ///   - body: Called with the secret, the new PIN, and the permission to replace the record.
     func withPortableSecret(
         for path: String,
-        to purpose: String,
+        to purpose: VaultPurpose,
         newPINFor location: VaultLocation,
         isRestoring: Bool = false,
         _ body: (PortableSecret, PIN, _ compared: VaultKeyFingerprint?, _ resettingRollbackState: Bool) async throws ->
@@ -130,7 +132,7 @@ struct VaultPrompts: Sendable {
                         ? Self.comparison(ofBackup: key, isReplacement: isReplacement)
                         : Self.comparison(of: key, isReplacement: isReplacement)
                     let ok = isRestoring ? "Restore" : "It is the same"
-                    try await confirm(question, ok: ok, timeout: .seconds(600))
+                    try await confirm(question, ok: ok, timeout: VaultQuestions.longLimit)
                     compared = fingerprint
                 case .rollbackStateUnreadable where !isResetting:
                     try await confirm(
@@ -164,12 +166,12 @@ struct VaultPrompts: Sendable {
             + "file. If you wrote down none, restore only a file that no one else could replace."
     }
 
-    private func askPortableSecret(for path: String, _ purpose: String) async throws -> PortableSecret {
-        let description = "\(purpose)\n\n\(SafeText(quoting: path))\n\nType its passphrase or its recovery code."
-        var complaint: String?
+    private func askPortableSecret(for path: String, _ purpose: VaultPurpose) async throws -> PortableSecret {
+        let subject = VaultQuestions.Subject(purpose: purpose, text: nil, path: path)
+        var problem: PromptProblem?
         var mistyped: Passphrase?
         for _ in 0..<Self.maximumAttempts {
-            let secret = try await ask(description, prompt: "Secret:", complaint)
+            let secret = try await questions.secret(subject, problem)
             let passphrase = secret.withUnsafeBytes { Passphrase(utf8: $0) }
             do throws(RecoveryCode.ParseError) {
                 let code = try secret.withUnsafeBytes { bytes throws(RecoveryCode.ParseError) in
@@ -179,63 +181,43 @@ struct VaultPrompts: Sendable {
             } catch {
                 if error == .mistyped, mistyped == nil {
                     mistyped = passphrase
-                    complaint = "The recovery code has a typo"
+                    problem = .mistyped
                 } else if let passphrase {
                     // A second mismatch means a passphrase that only looks like a recovery code.
                     return .passphrase(passphrase)
                 } else {
-                    complaint = "Type the passphrase or the recovery code, or cancel"
+                    problem = .noSecret
                 }
             }
         }
-        throw Self.nothingTyped
+        throw VaultQuestions.nothingTyped
     }
 
     /// Shows a recovery code; throws an error unless the user confirms that it is written down.
-    func show(_ code: RecoveryCode, for path: String) async throws {
-        try await confirm(
-            "The recovery code of this vault\n\n\(SafeText(quoting: path))\n\n\(code.text)\n\nWrite it on paper and keep "
-                + "it away from this device. It is shown only once.",
-            ok: "Written down",
-            timeout: .seconds(600)
-        )
-    }
+    func show(_ code: RecoveryCode, for path: String) async throws { try await questions.show(code, for: path) }
 
     /// Asks a question; throws an error unless the user agrees.
     func confirm(_ question: String, ok: String, timeout: Duration? = nil) async throws {
-        var pinentry = pinentry
-        if let timeout { pinentry.timeout = timeout }
-        let answer = try await mappingFailures {
-            try await pinentry.confirm(description: question, ok: ok, cancel: "Cancel")
-        }
-        guard answer == .yes else { throw Self.declined }
+        try await questions.confirm(question, ok: ok, within: timeout ?? VaultQuestions.limit)
     }
 
-    private static let declined = CommandFailure(
-        "cancelled; nothing was changed",
-        code: "declined",
-        status: .notPermitted
-    )
-    private static let nothingTyped = CommandFailure(
-        "nothing was typed; nothing was changed",
-        code: "declined",
-        status: .notPermitted
-    )
-
-    private func mappingFailures<Answer: Sendable>(
-        choosing what: String = "PIN",
-        _ ask: () async throws -> Answer
-    ) async throws -> Answer {
-        do {
-            return try await ask()
-        } catch let error as PinentryError {
-            switch error {
-            case .cancelled: throw Self.declined
-            case .tooManyTries:
-                throw CommandFailure("no \(what) was chosen after several tries; try again", status: .notPermitted)
-            case .interrupted: throw await PromptInterruption.propagate()
-            default: throw error
-            }
+    /// Asks before a passkey is deleted permanently; throws an error unless the user agrees.
+    func confirmDeletion(of passkey: PasskeySummary) async throws {
+        let text = PasskeyText.deletionQuestion(passkey)
+        // A program could not name what this version can't read.
+        guard let relyingParty = passkey.relyingParty, let account = passkey.user else {
+            return try await confirm(text, ok: "Delete")
         }
+        let isKey = passkey.isEncryptionKey
+        var members = AskMembers.site(relyingParty)
+        members.append(("account", AskMembers.account(account, isEncryptionKey: isKey)))
+        members.append(("passkey", .string(passkey.record.description)))
+        if isKey { members.append(("encryptionKey", .boolean(true))) }
+        if passkey.isSSHKey { members.append(("forSSH", .boolean(true))) }
+        try await questions.agree(
+            to: AskQuestion(.delete, within: VaultQuestions.limit, members),
+            text: text,
+            ok: "Delete"
+        )
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridAsk
 internal import HybridCaBLE
 internal import HybridDesktopPortal
 internal import HybridPhoneLinks
@@ -8,7 +9,7 @@ internal import HybridPrimitives
 internal import HybridSession
 internal import HybridThreads
 
-/// The question about a wake-up: a notification with two actions, or pinentry if no server shows notifications.
+/// The question about a wake-up: a notification with two actions, or a window if no server shows notifications.
 ///
 /// The text contains only the user's own name for the computer. While the session is locked, no window opens, and a tap
 /// on the lock screen counts only once the session is unlocked. Otherwise, a person who holds a locked phone could begin a
@@ -16,6 +17,8 @@ internal import HybridThreads
 struct WakeUpPrompt: Sendable {
     /// The pinentry program; `nil` for the default.
     let pinentry: String?
+    /// The program that asks in place of pinentry; `nil` for pinentry.
+    var askProgram: String?
     /// The environment, which names the session bus.
     let environment: [String: String]
     /// Returns true while the session is locked; it may block.
@@ -54,7 +57,7 @@ struct WakeUpPrompt: Sendable {
             }
         }
         guard await isUnlocked(before: end) else { return .unanswered }
-        return await askWithPinentry(text, agree, before: end)
+        return await askInWindow(text, agree, before: end)
     }
 
     /// Waits until the session is unlocked; returns false if that takes too long or the task is canceled.
@@ -70,13 +73,24 @@ struct WakeUpPrompt: Sendable {
         return !Task.isCancelled
     }
 
-    private func askWithPinentry(
+    /// Returns what opens a window: its own, because the request does not exist yet.
+    private func questioner() throws(PinentryError) -> Questioner {
+        try Questioner(
+            program: askProgram,
+            pinentry: { () throws(PinentryError) in try .forSignIn(pinentry) },
+            notify: { report($1) }
+        )
+    }
+
+    private func askInWindow(
         _ text: String,
         _ agree: String,
         before end: ContinuousClock.Instant
     ) async -> WakeUpAnswer {
         do throws(PinentryError) {
-            var pinentry = try Pinentry.forSignIn(pinentry)
+            let questioner = try questioner()
+            if let program = await questioner.program { return await Self.ask(program, text, agree, before: end) }
+            var pinentry = try questioner.pinentry()
             pinentry.timeout = end - .now
             switch try await pinentry.confirm(description: text, ok: agree, cancel: "Not now") {
             case .yes: return .approved
@@ -89,6 +103,22 @@ struct WakeUpPrompt: Sendable {
             default: report("the question can't be shown: \(error.sentence)")
             }
             return .unanswered
+        }
+    }
+
+    private static func ask(
+        _ program: AskProgram,
+        _ text: String,
+        _ agree: String,
+        before end: ContinuousClock.Instant
+    ) async -> WakeUpAnswer {
+        defer { program.finish(.done) }
+        let members: [AskMembers.Member] = [("text", .string(text)), ("agree", .string(agree))]
+        do throws(AskRefusal) {
+            try await program.agree(to: AskQuestion(.question, within: end - .now, members))
+            return .approved
+        } catch {
+            return error == .declined ? .declined : .unanswered
         }
     }
 
@@ -110,6 +140,11 @@ struct WakeUpPrompt: Sendable {
             if (try? await notification.show(on: address)) != nil { return }
         }
         guard await !DedicatedThread.run(isLocked) else { return }
-        try? await Pinentry.forSignIn(pinentry).message(description: "\(summary)\n\n\(text)")
+        guard let questioner = try? questioner() else { return }
+        if let program = await questioner.program {
+            program.finish(.failed(code: ExitStatus.temporary.name, message: "\(summary): \(text)", remedy: nil))
+        } else {
+            try? await questioner.pinentry().message(description: "\(summary)\n\n\(text)")
+        }
     }
 }

@@ -23,6 +23,7 @@ struct ScanCommand: AsyncParsableCommand {
     @Option(AuthSettings.vault) var vault: String?
     @Option(AuthSettings.tunnelDomain) var tunnelDomain: String?
     @Option(AuthSettings.pinentry) var pinentry: String?
+    @Option(AuthSettings.ask) var ask: String?
     @Option(AuthSettings.tunnelTokenFile) var tunnelTokenFile: String?
     @Option(AuthSettings.cacert) var cacert: String?
 
@@ -55,25 +56,28 @@ struct ScanCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let progress = AnswerProgress(json: json)
-        var pinentry = pinentry
+        var progress = AnswerProgress(json: json)
         let failure: CommandFailure
+        var isKnown = false
         do {
             let settings = try AuthSettings.resolve(self)
-            pinentry = try settings.value(AuthSettings.pinentry)
-            try await ScanRunner(self, settings, progress).scan()
-            progress.report.end(ProgressState("done", "done"))
-            return
+            let questioner = try Questioner.forSignIn(settings) { [progress] in progress.notify($0, $1) }
+            progress.questioner = questioner
+            // It loads while the code is read and the tunnel opens.
+            questioner.start()
+            try await ScanRunner(self, settings, questioner, progress).scan()
+            return progress.end()
         } catch let shown as AlreadyShownFailure {
-            failure = shown.failure
+            (failure, isKnown) = (shown.failure, true)
         } catch let error as any ExplainedFailure {
             failure = CommandFailure(error)
-            // A user who opened a URL does not see standard error.
-            if inputs.isOpenedURL, failure.status != .interrupted {
-                await (try? OpenedURLPrompt(pinentry: .forSignIn(pinentry)))?.show(failure)
-            }
         }
-        progress.report.end(failure)
+        // A user who opened a URL does not see standard error, so the window must be there.
+        if inputs.isOpenedURL, failure.status != .interrupted { _ = await progress.questioner?.program }
+        let isShown = progress.end(failure, isKnown: isKnown)
+        if inputs.isOpenedURL, !isKnown, !isShown, failure.status != .interrupted {
+            await OpenedURLPrompt.show(failure, with: try? progress.questioner?.pinentry() ?? .forSignIn(pinentry))
+        }
         throw ExitCode(failure.status.rawValue)
     }
 }

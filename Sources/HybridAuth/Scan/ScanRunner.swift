@@ -34,8 +34,7 @@ struct ScanRunner: Sendable {
     /// The vault's directory; `nil` for the default.
     private let vault: String?
     private let tpm: TPMAddress
-    /// The pinentry program; `nil` for the default.
-    private let pinentry: String?
+    private let questioner: Questioner
     /// Time limit for the other device to connect.
     private let timeout: Duration
 
@@ -48,11 +47,15 @@ struct ScanRunner: Sendable {
     /// Creates the runner of a command from its settings.
     ///
     /// - Throws: ``CommandFailure`` if a required setting is missing or unusable.
-    init(_ command: ScanCommand, _ settings: Configuration, _ progress: AnswerProgress) throws {
-        self.progress = progress
+    init(
+        _ command: ScanCommand,
+        _ settings: Configuration,
+        _ questioner: Questioner,
+        _ progress: AnswerProgress
+    ) throws {
+        (self.questioner, self.progress) = (questioner, progress)
         timeout = .seconds(command.timeout)
         input = command.inputs.input(cameraTimeout: timeout)
-        pinentry = try settings.value(AuthSettings.pinentry)
         vault = try settings.value(AuthSettings.vault)
         tpm = try settings.value(AuthSettings.tpm)
         acceptsBLEChannel = try settings.value(AuthSettings.bleChannel)
@@ -63,7 +66,7 @@ struct ScanRunner: Sendable {
             trustedCertificates: try settings.value(AuthSettings.cacert),
             proxies: ProxySettings(environment: ProcessEnvironment.variables)
         )
-        openedURLPrompt = try command.inputs.isOpenedURL ? OpenedURLPrompt(pinentry: .forSignIn(pinentry)) : nil
+        openedURLPrompt = command.inputs.isOpenedURL ? OpenedURLPrompt(questioner: questioner) : nil
         guard let domain = try AuthSettings.domain(settings) else { throw Self.noRelay }
         self.domain = domain
         linking = LinkOfferDecision(
@@ -71,7 +74,7 @@ struct ScanRunner: Sendable {
             asks: try settings.value(AuthSettings.askToLink),
             domain: domain,
             usesPush: try settings.value(AuthSettings.push),
-            pinentry: pinentry
+            questioner: questioner
         )
         tokenFile = try AuthSettings.tokenFile(for: domain, settings)
         try settings.checkCertificates(AuthSettings.cacert, with: TrustAnchors.check)
@@ -120,12 +123,12 @@ struct ScanRunner: Sendable {
         _ token: BearerToken?,
         by radio: BluetoothRadio
     ) async throws {
-        let prompts = try SignInPrompts(
-            pinentry: .forSignIn(pinentry),
+        let context = SignInContext(
             transport: ClientTransport(relay: domain.host),
             age: offer.age(at: WallClock.realtime.now()),
             virtualRadio: radio.isVirtual
         )
+        let prompts = SignInPrompts(questioner, context)
         let vault = VaultSession(path: vault, tpm: tpm, progress: progress)
         try await vault.withHandlers(asking: prompts, radio) { handlers in
             try await session(token, by: radio).serve(
@@ -134,7 +137,7 @@ struct ScanRunner: Sendable {
                 info: Authenticator.info,
                 handlers: handlers.observed { event in
                     guard case .linkOffered(let code) = event else { return }
-                    prompts.linkCode.withLock { $0 = code }
+                    context.linkCode.withLock { $0 = code }
                     newLink?.save(progress)
                 }
             )

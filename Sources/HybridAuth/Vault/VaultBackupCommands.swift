@@ -27,7 +27,7 @@ struct VaultBackupCommand: AsyncParsableCommand {
                 status: .ioError
             )
         }
-        try await options.runUnlocked(to: "Write a backup of this vault") { unlocked in
+        try await options.runUnlocked(to: .backup) { unlocked in
             let key = try await unlocked.vault.backUp(to: file)
             try output.show(
                 [("file", .string(file)), ("key", .string("\(key)"))],
@@ -59,15 +59,21 @@ struct VaultRestore: AsyncParsableCommand {
         switch try backup.isOfVault(at: location) {
         case nil:
             try await untilSignal {
-                let purpose = "Restore this backup"
-                try await prompts.withPortableSecret(for: file, to: purpose, newPINFor: location, isRestoring: true) {
-                    _ = try await backup.restore(
-                        to: location,
-                        secret: $0,
-                        pin: $1,
-                        comparedAs: $2,
-                        resettingRollbackState: $3
-                    )
+                try await prompts.closing {
+                    try await prompts.withPortableSecret(
+                        for: file,
+                        to: .restore,
+                        newPINFor: location,
+                        isRestoring: true
+                    ) {
+                        _ = try await backup.restore(
+                            to: location,
+                            secret: $0,
+                            pin: $1,
+                            comparedAs: $2,
+                            resettingRollbackState: $3
+                        )
+                    }
                 }
                 try output.show(
                     [("path", .string(location.directory)), ("restored", .boolean(true))],
@@ -80,7 +86,11 @@ struct VaultRestore: AsyncParsableCommand {
     }
 
     private func merge(_ backup: VaultBackup) async throws {
-        try await options.runUnlocked(to: "Merge a backup into this vault", acceptingRecords: true) { unlocked in
+        try await options.runUnlocked(
+            to: .restore,
+            saying: "Merge a backup into this vault",
+            acceptingRecords: true
+        ) { unlocked in
             let vault = unlocked.vault
             let difference = try await vault.difference(merging: backup)
             if !difference.isEmpty {
@@ -112,7 +122,7 @@ struct VaultAccept: AsyncParsableCommand {
     @OptionGroup var output: ResultOutput
 
     func run() async throws {
-        try await options.runUnlocked(to: "Accept this vault as it is", acceptingRecords: true) { unlocked in
+        try await options.runUnlocked(to: .accept, acceptingRecords: true) { unlocked in
             let difference = try await unlocked.vault.difference()
             guard !difference.isEmpty else {
                 return try output.show(Self.members(difference), "there is nothing to accept; the vault is as it was")

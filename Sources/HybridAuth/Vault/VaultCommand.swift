@@ -10,7 +10,7 @@ internal import HybridVault
 
 /// `hybrid-auth vault`: manages the vault.
 ///
-/// Secrets are asked for with pinentry, never on the command line. No subcommand uses the radio: nothing is signed, so
+/// Secrets are asked for in prompts, never on the command line. No subcommand uses the radio: nothing is signed, so
 /// no proof of proximity is needed.
 struct VaultCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -62,19 +62,21 @@ struct VaultOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The prompt program; default pinentry.", valueName: "program"))
     var pinentry: String?
 
-    func prompts() throws -> VaultPrompts {
-        try VaultPrompts(program: try AuthSettings.resolve(self).value(AuthSettings.pinentry))
-    }
+    @Option(AuthSettings.ask) var ask: String?
+
+    func prompts() throws -> VaultPrompts { try VaultPrompts(try AuthSettings.resolve(self)) }
 
     /// Unlocks the vault with its PIN, runs `body`, and locks the vault again; a signal ends the prompts.
     ///
     /// - Parameters:
     ///   - purpose: The purpose, shown in the PIN prompt.
+    ///   - text: The text of that prompt, if the purpose has none of its own.
     ///   - acceptingRecords: True to skip the check of the records, which the user is about to accept.
     ///   - check: Called with the vault before the PIN prompt.
     ///   - body: Called with the unlocked vault.
     func runUnlocked<Result: Sendable>(
-        to purpose: String,
+        to purpose: VaultPurpose,
+        saying text: String? = nil,
         acceptingRecords: Bool = false,
         check: @escaping @Sendable (Vault) throws -> Void = { _ in },
         _ body: @escaping @Sendable (UnlockedVaultContext) async throws -> Result
@@ -83,11 +85,18 @@ struct VaultOptions: ParsableArguments {
             let vault = try location.open()
             try check(vault)
             let prompts = try prompts()
-            let (unlocked, pin) = try await prompts.unlock(vault, to: purpose, acceptingRecords: acceptingRecords)
-            return try await withCleanup {
-                await unlocked.lock()
-            } of: {
-                try await body(UnlockedVaultContext(vault: unlocked, path: vault.path, pin: pin, prompts: prompts))
+            return try await prompts.closing {
+                let (unlocked, pin) = try await prompts.unlock(
+                    vault,
+                    to: purpose,
+                    saying: text,
+                    acceptingRecords: acceptingRecords
+                )
+                return try await withCleanup {
+                    await unlocked.lock()
+                } of: {
+                    try await body(UnlockedVaultContext(vault: unlocked, path: vault.path, pin: pin, prompts: prompts))
+                }
             }
         }
     }

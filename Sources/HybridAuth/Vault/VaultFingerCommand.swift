@@ -44,7 +44,7 @@ struct VaultFingerEnable: AsyncParsableCommand {
         } catch {
             throw CommandFailure(error)
         }
-        try await options.runUnlocked(to: "Allow fingerprints in place of the PIN") { unlocked in
+        try await options.runUnlocked(to: .finger) { unlocked in
             guard let id = VaultID(unlocked.vault.id) else { return }
             let isAllowed = try options.location.open().allowsFingerprint
             try await unlocked.vault.allowFingerprint(enrolled: sensor.fingers)

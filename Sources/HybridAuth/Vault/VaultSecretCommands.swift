@@ -23,7 +23,7 @@ struct VaultAddPassphrase: AsyncParsableCommand {
     var replace = false
 
     func run() async throws {
-        try await options.runUnlocked(to: "Add a passphrase to this vault") { unlocked in
+        try await options.runUnlocked(to: .addPassphrase) { unlocked in
             let passphrase = try await unlocked.prompts.askNewPassphrase(for: unlocked.path)
             try await unlocked.vault.addPassphrase(passphrase, replacing: replace)
             try output.show(
@@ -49,7 +49,7 @@ struct VaultRecoveryCode: AsyncParsableCommand {
     var replace = false
 
     func run() async throws {
-        try await options.runUnlocked(to: "Make a recovery code for this vault") { unlocked in
+        try await options.runUnlocked(to: .recoveryCode) { unlocked in
             let code = RecoveryCode.random()
             try await unlocked.prompts.show(code, for: unlocked.path)
             try await unlocked.vault.addRecoveryCode(code, replacing: replace)
@@ -79,7 +79,7 @@ struct VaultRekey: AsyncParsableCommand {
     @OptionGroup var output: ResultOutput
 
     func run() async throws {
-        try await options.runUnlocked(to: "Give this vault a new key") { unlocked in
+        try await options.runUnlocked(to: .rekey) { unlocked in
             let (vault, prompts) = (unlocked.vault, unlocked.prompts)
             let slots = try await vault.portableSlots()
             let passphrase = slots.passphrases > 0 ? try await prompts.askNewPassphrase(for: unlocked.path) : nil
@@ -124,34 +124,38 @@ struct VaultInitCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await untilSignal {
-            let location = try options.location.location()
-            let directory = location.directory
             let prompts = try options.prompts()
-            let status: VaultStatus?
-            do {
-                status = try Vault.status(at: location)
-            } catch VaultError.doesNotExist {
-                status = nil
-            }
-            guard let status else {
-                let pin = try await prompts.askNewPIN(for: directory)
-                let isTest = Self.namesAnotherBus
-                _ = try await Vault.create(at: location, pin: pin, isTest: isTest)
-                return try output.show(
-                    Self.members(directory, isNew: true, isTest: isTest),
-                    isTest ? "VIRTUAL RADIO: scan uses this vault only under one" : nil,
-                    "created a new vault at \(directory)",
-                    VaultStatusCommand.opensNowhereElse
-                )
-            }
-            guard !status.hasPIN else { throw VaultError.hasPINHere(path: directory) }
-            guard status.opensElsewhere else { throw VaultError.noSuchSlot }
-            try await prompts.join(location, to: "Open this vault on this device")
-            try output.show(
-                Self.members(directory, isNew: false, isTest: status.isTest),
-                "the vault at \(directory) has a PIN on this device now"
+            try await prompts.closing { try await initialize(prompts) }
+        }
+    }
+
+    private func initialize(_ prompts: VaultPrompts) async throws {
+        let location = try options.location.location()
+        let directory = location.directory
+        let status: VaultStatus?
+        do {
+            status = try Vault.status(at: location)
+        } catch VaultError.doesNotExist {
+            status = nil
+        }
+        guard let status else {
+            let pin = try await prompts.askNewPIN(for: directory)
+            let isTest = Self.namesAnotherBus
+            _ = try await Vault.create(at: location, pin: pin, isTest: isTest)
+            return try output.show(
+                Self.members(directory, isNew: true, isTest: isTest),
+                isTest ? "VIRTUAL RADIO: scan uses this vault only under one" : nil,
+                "created a new vault at \(directory)",
+                VaultStatusCommand.opensNowhereElse
             )
         }
+        guard !status.hasPIN else { throw VaultError.hasPINHere(path: directory) }
+        guard status.opensElsewhere else { throw VaultError.noSuchSlot }
+        try await prompts.join(location, to: .join)
+        try output.show(
+            Self.members(directory, isNew: false, isTest: status.isTest),
+            "the vault at \(directory) has a PIN on this device now"
+        )
     }
 
     private static func members(_ path: String, isNew: Bool, isTest: Bool) -> [(String, JSONText)] {
@@ -175,7 +179,6 @@ struct VaultChangePIN: AsyncParsableCommand {
         abstract: "Choose a new PIN for this device."
     )
 
-    private static let purpose = "Choose a new PIN for this vault"
     private static let changed = "the PIN was changed; it is valid on this device only"
     private static let members: [(String, JSONText)] = [("pin", .string("changed"))]
 
@@ -193,7 +196,7 @@ struct VaultChangePIN: AsyncParsableCommand {
             _ = try Vault.isTest(at: location)
             let usedTPM = (try? Vault.status(at: location).pinProtection) == .tpm
             try await untilSignal {
-                try await prompts.join(location, to: Self.purpose)
+                try await prompts.closing { try await prompts.join(location, to: .changePIN) }
                 try output.show(
                     Self.members,
                     Self.changed,
@@ -201,7 +204,7 @@ struct VaultChangePIN: AsyncParsableCommand {
                 )
             }
         } else {
-            try await options.runUnlocked(to: Self.purpose) { unlocked in
+            try await options.runUnlocked(to: .changePIN) { unlocked in
                 try await unlocked.vault.changePIN(to: unlocked.prompts.askNewPIN(for: unlocked.path))
                 try output.show(Self.members, Self.changed)
             }

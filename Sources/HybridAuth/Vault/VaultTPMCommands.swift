@@ -41,7 +41,7 @@ struct VaultTPMEnable: AsyncParsableCommand {
         guard status.opensElsewhere else { throw VaultError.tpmWouldBeOnlySlot }
         // Before the prompt: without a TPM there is nothing to decide.
         let tpm = try await DedicatedThread.run { () throws(TPMError) in try location.tpm.status() }
-        try await options.runUnlocked(to: "Let the TPM protect the PIN of this vault") { unlocked in
+        try await options.runUnlocked(to: .tpm) { unlocked in
             try await unlocked.vault.enableTPM(pin: unlocked.pin)
         }
         try output.show(
@@ -71,7 +71,8 @@ struct VaultTPMDisable: AsyncParsableCommand {
         guard [.tpm, .interrupted].contains(status.pinProtection) else {
             return try output.show(Self.members, "the TPM does not protect the PIN; nothing to do")
         }
-        try await options.runUnlocked(to: "Stop protecting the PIN of this vault with the TPM") { unlocked in
+        try await options.runUnlocked(to: .tpm, saying: "Stop protecting the PIN of this vault with the TPM") {
+            unlocked in
             try await unlocked.vault.disableTPM(pin: unlocked.pin)
         }
         try output.show(

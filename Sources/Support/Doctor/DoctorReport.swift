@@ -33,6 +33,7 @@ package enum DoctorCheck: String, Sendable {
     case linkedPhones = "linked-phones"
     // hybrid-auth
     case relayToken = "relay-token"
+    case askProgram = "ask-program"
     case pinentry
     case vault
     case vaultPIN = "vault-pin"
