@@ -101,8 +101,8 @@ struct LabPasskeyFileTests {
             ("link", "is a symbolic link; name a file of your own"),
             ("dangling", "is a symbolic link; name a file of your own"),
             ("pipe", "is not a regular file; name a file of your own"),
-            ("folder", "is not a regular file; name a file of your own"), ("group", "chmod 600 it"),
-            ("world", "chmod 600 it"),
+            ("folder", "is not a regular file; name a file of your own"), ("group", "then run: chmod 600"),
+            ("world", "then run: chmod 600"),
         ]
         if geteuid() == 0 {
             try TestFile.write("[]", to: path("other"))

@@ -87,7 +87,7 @@ public struct EIDKey: FixedLengthBytes, Sendable, SecretMaterial {
     public init(checked bytes: some Collection<UInt8>) { self.init(key: SymmetricKey(data: Array(bytes))) }
 }
 
-/// The handshake's 32-byte pre-shared key, which proves reception of the advert.
+/// The handshake's 32-byte pre-shared key, which proves that the advert was received.
 public struct PSK: FixedLengthBytes, Sendable, SecretMaterial {
     /// Length in bytes.
     public static let length = 32

@@ -96,17 +96,17 @@ enum VaultChecks {
         return DoctorFinding(
             .vaultSlots,
             .warning,
-            "\(found); \(status.warnings.count) files are ignored, such as \(first.path): \(first.reason)",
+            "\(found); ignored files: \(status.warnings.count), for example \(first.path): \(first.reason)",
             remedy: "let the file sync finish; see hybrid-auth vault status"
         )
     }
 
     private static func conflicts(_ conflicts: SyncConflicts) -> DoctorFinding {
-        let copies = conflicts.copies.first.map { "\(conflicts.copies.count) copies are read, too, such as \($0.path)" }
+        let copies = conflicts.copies.first.map { "copies that are read, too: \(conflicts.copies.count), for example \($0.path)" }
         guard let first = conflicts.ignored.first else {
             return DoctorFinding(.syncConflicts, .fine, copies ?? "there are none")
         }
-        let ignored = "\(conflicts.ignored.count) files are ignored, such as \(first.path)"
+        let ignored = "ignored files: \(conflicts.ignored.count), for example \(first.path)"
         return DoctorFinding(
             .syncConflicts,
             .warning,

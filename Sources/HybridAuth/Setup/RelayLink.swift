@@ -38,7 +38,7 @@ struct RelayLink {
         let named = String(parts.first ?? "")
         guard let domain = TunnelDomain(argument: named.lowercased()) else {
             throw CommandFailure(
-                "the link names \(SafeText(quoting: named)), which is no relay's; ask the relay's operator for a new one",
+                "the link names \(SafeText(quoting: named)), which is not a relay; ask the operator for a new link",
                 status: .dataError
             )
         }

@@ -46,7 +46,7 @@ struct DemoCommand: AsyncParsableCommand {
             narration.step(
                 "relay",
                 "\(environment.relay.domain.host) (tunnel domain \(environment.relay.domain.id)) listens on 127.0.0.1:"
-                    + "\(environment.relay.port) with a certificate of a throwaway authority"
+                    + "\(environment.relay.port) with a certificate from a throwaway authority"
             )
             let devices = try DemoDevices(environment, narration)
             guard linked else { return try await ceremonies(of: devices, narration) }

@@ -98,7 +98,7 @@ struct PrivateFile: Sendable {
         guard status.st_mode & S_IFMT == S_IFREG else { throw refused("is not a regular file") }
         guard status.st_uid == geteuid() else { throw refused("belongs to another user") }
         guard status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
-            let sentence = "other users can write to \(path); check its content, then chmod 600 it"
+            let sentence = "other users can write to \(path); check its contents, then run: chmod 600 \(path)"
             throw CommandFailure(sentence, status: .notPermitted)
         }
     }

@@ -208,6 +208,6 @@ private let metricHelp = [
     "hybrid_relay_draining": "1 while the relay refuses new tunnels and listeners and waits for existing ones to end.",
     "hybrid_relay_certificate_expiry_timestamp_seconds": "Expiry of the certificate in use.",
     "hybrid_relay_certificate_suspect": "1 if the certificate in use was expired or its chain incomplete when read.",
-    "hybrid_relay_reloads_total": "Reloads, by part and result: done, or the old one kept.",
+    "hybrid_relay_reloads_total": "Reloads, by part and result: done, or kept if the old version stays in use.",
     "hybrid_relay_build_info": "Version of the running program.",
 ]

@@ -62,7 +62,7 @@ public struct AuthenticatorFailure: ExplainedFailure, Equatable {
         endsPrompts: true
     )
 
-    /// True if the remedy is a new code, which a linked client does not show.
+    /// True if the user needs a new code to try again; a linked client does not show one.
     public var needsNewCode: Bool { self == .userTimedOut || self == .tooManyRequests }
 
     /// No prompt can be shown to the user.

@@ -82,7 +82,7 @@ public struct UnlockFailure: Error, Equatable, Sendable {
         UnlockFailure(waitSeconds: seconds, sentence: "the PIN was wrong too often; try again in \(seconds) seconds")
     }
 
-    /// A released key that is not the store's, or not any more; the PIN is needed.
+    /// A released key that does not belong to the store, or no longer does; the PIN is needed.
     public static let keyReplaced = UnlockFailure(needsPIN: true, sentence: "the key has changed; type the PIN")
 
     /// A store that cannot be used.

@@ -3,9 +3,9 @@
 internal import CHybridLinux
 private import Glibc
 
-/// Protection of the memory of this process, which contains keys or the secret of a code.
+/// Protection of this process's memory, which holds keys or a code's secret.
 ///
-/// The kernel removes the protection from programs that this process starts.
+/// Programs that this process starts do not inherit the protection.
 public enum ProcessMemory {
     /// Keeps the memory out of core dumps and away from other programs of the same user.
     ///

@@ -155,7 +155,7 @@ public struct AgentRefusal: Error, Hashable, Sendable, CustomStringConvertible {
         "notHostBound",
         "a login through a forwarded agent must name the server's key, which needs OpenSSH 8.9 or newer on both sides"
     )
-    /// A message is to be signed on a restricted connection, or on one that is bound to a session.
+    /// The request is to sign a message, but the connection is restricted or bound to a session.
     public static let forwardedMessage = AgentRefusal(
         "forwardedMessage",
         "the key does not sign messages through a forwarded agent"

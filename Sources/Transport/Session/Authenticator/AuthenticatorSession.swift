@@ -194,7 +194,7 @@ public struct AuthenticatorSession: Sendable {
     }
 }
 
-/// Limits for the waits of an authenticator.
+/// Time limits of an authenticator, one for each stage.
 public struct AuthenticatorTimeouts: Sendable {
     /// Time from the advert to handshake message 1.
     public var untilClient: Duration = .seconds(60)

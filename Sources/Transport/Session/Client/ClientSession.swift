@@ -177,7 +177,7 @@ public struct ClientResult: Sendable {
     public internal(set) var linkedPhone: PhoneName?
 }
 
-/// Limits for the waits of a client.
+/// Time limits of a client, one for each stage.
 public struct ClientTimeouts: Sendable {
     /// Time until an advert is received.
     public var untilPhoneFound: Duration = .seconds(120)
