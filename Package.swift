@@ -99,6 +99,8 @@ let systemLibraries: [Target] = [
     cLibrary("CHybridOpenSSL", pkgConfig: "libssl", apt: "libssl-dev"),
     // Headers only; the libraries are loaded at run time.
     cLibrary("CHybridTSS2", apt: "libtss2-dev"),
+    // SPA, the headers that describe PipeWire's data; the library is loaded at run time.
+    cLibrary("CHybridPipeWire", pkgConfig: "libspa-0.2", apt: "libspa-0.2-dev"),
 ]
 
 let libraries: [Target] = [
@@ -155,7 +157,7 @@ let libraries: [Target] = [
         "HybridQRScanning",
         in: "Phone",
         [
-            "HybridPrimitives", "HybridThreads", "CHybridZBar", "CHybridPNG", "CHybridTurboJPEG",
+            "HybridPrimitives", "HybridThreads", "CHybridPipeWire", "CHybridZBar", "CHybridPNG", "CHybridTurboJPEG",
         ]
     ),
     library("HybridPinentry", in: "Phone", ["HybridPrimitives", "HybridThreads"]),
@@ -355,6 +357,7 @@ let package = Package(
         .library(name: "HybridPrimitives", targets: ["HybridPrimitives"]),
         .library(name: "HybridProgram", targets: ["HybridProgram"]),
         .library(name: "HybridQRCode", targets: ["HybridQRCode"]),
+        .library(name: "HybridQRScanning", targets: ["HybridQRScanning"]),
         .library(name: "HybridCBOR", targets: ["HybridCBOR"]),
         .library(name: "HybridCTAP", targets: ["HybridCTAP"]),
         .library(name: "HybridSecurityKey", targets: ["HybridSecurityKey"]),

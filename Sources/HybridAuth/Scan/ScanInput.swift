@@ -16,8 +16,8 @@ enum ScanInput: Sendable {
     case standardInput
     /// A PNG or JPEG file.
     case image(path: String)
-    /// A camera, by the path of its device.
-    case camera(device: String, timeout: Duration)
+    /// A camera, by its name or the path of its device; the best one if `nil`.
+    case camera(name: String?, timeout: Duration)
     /// The screen, through the desktop's portal.
     case screen
 
@@ -44,7 +44,7 @@ enum ScanInput: Sendable {
         case .text(let text): try Self.offer(text)
         case .standardInput: try Self.standardInput()
         case .image(let path): try await Self.image(path, named: path)
-        case .camera(let device, let timeout): try await Self.camera(device, timeout, progress)
+        case .camera(let name, let timeout): try await Self.camera(name, timeout, progress)
         case .screen: try await Self.screen(progress)
         }
     }
@@ -152,14 +152,14 @@ extension ScanInput {
 
 extension ScanInput {
     private static func camera(
-        _ device: String,
+        _ name: String?,
         _ timeout: Duration,
         _ progress: AnswerProgress
     ) async throws -> QROffer {
         let code: ScannedText
         do throws(CameraCodeScanner.Failure) {
             code = try await CameraCodeScanner.firstCode(
-                from: { () throws(CameraError) in try Camera(path: device) },
+                from: { () throws(CameraError) in try ScanCamera(named: name) },
                 limit: timeout,
                 beginningWith: signInStart,
                 hint: { progress.notify("camera", $0.sentence) }

@@ -24,14 +24,17 @@ struct ScanInputOptions: ParsableArguments {
     )
     var image: String?
 
-    @Flag(help: "Scan with the camera \(Camera.defaultDevice), or with the one that follows.")
+    @Flag(help: "Scan with the camera on the back, with any other, or with the one that follows.")
     var camera = false
 
     @Flag(help: "Scan this device's own screen, through the desktop's portal.")
     var screen = false
 
     @Argument(
-        help: ArgumentHelp("A dash: read the text from standard input. After --camera, its device.", valueName: "-")
+        help: ArgumentHelp(
+            "A dash: read the text from standard input. After --camera, its name or device.",
+            valueName: "-"
+        )
     )
     var argument: String?
 
@@ -46,8 +49,8 @@ struct ScanInputOptions: ParsableArguments {
         guard camera || argument == nil || isDash else {
             throw ValidationError("Unexpected argument; a dash stands for standard input.")
         }
-        guard !camera || argument == nil || argument?.hasPrefix("/") == true else {
-            throw ValidationError("The camera is named by its device, such as \(Camera.defaultDevice).")
+        guard !camera || argument != "-" else {
+            throw ValidationError("The camera is named by its name in PipeWire, or by a path such as \(Camera.defaultDevice).")
         }
         guard !fromLink || isDash else {
             throw ValidationError("--from-link belongs to a text on standard input; add a dash.")
@@ -55,7 +58,7 @@ struct ScanInputOptions: ParsableArguments {
         let given = [url != nil, openedURL != nil, image != nil, camera, screen, isDash].count { $0 }
         guard given == 1 else {
             throw ValidationError(
-                "Give the code in one way: --url FIDO:/…, --image FILE, --camera [DEV], --screen, or - for standard input."
+                "Give the code in one way: --url FIDO:/…, --image FILE, --camera [NAME], --screen, or - for standard input."
             )
         }
     }
@@ -66,7 +69,7 @@ struct ScanInputOptions: ParsableArguments {
     func input(cameraTimeout: Duration) -> ScanInput {
         if let text = url ?? openedURL { return .text(text) }
         if let image { return .image(path: image) }
-        if camera { return .camera(device: argument ?? Camera.defaultDevice, timeout: cameraTimeout) }
+        if camera { return .camera(name: argument, timeout: cameraTimeout) }
         return screen ? .screen : .standardInput
     }
 }

@@ -33,7 +33,7 @@ extension CodeSearch {
         }
         let process: DecoderProcess
         do throws(PictureError) {
-            process = try DecoderProcess(.file, beginningWith: start, program: program)
+            process = try DecoderProcess(.file, beginningWith: [start], program: program)
         } catch {
             throw .picture(error)
         }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HybridPrimitives
+public import HybridPrimitives
 
 /// The text of a QR code.
 ///
 /// The text may be secret, so it is wiped on release and never printed.
-package final class ScannedText: SecretMaterial, @unchecked Sendable {
+public final class ScannedText: SecretMaterial, @unchecked Sendable {
     // SAFETY of @unchecked: only `init` writes to the memory of `storage`, before the object is shared.
     private let storage: SecretBytes
 
@@ -13,12 +13,12 @@ package final class ScannedText: SecretMaterial, @unchecked Sendable {
     init(_ bytes: UnsafeRawBufferPointer) { storage = SecretBytes(copying: bytes) }
 
     /// Calls `body` with the bytes, which are usually UTF-8; copies that `body` makes are not wiped.
-    package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+    public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         try body(UnsafeRawBufferPointer(storage.memory))
     }
 
     /// Returns true if the text begins with these ASCII characters, in either case.
-    package func begins(with start: StaticString) -> Bool {
+    public func begins(with start: StaticString) -> Bool {
         start.withUTF8Buffer { begins(with: Array($0)) }
     }
 

@@ -24,6 +24,13 @@ package final class Waker: Sendable {
         eventfd_write(descriptor, 1)
     }
 
+    /// Blocks the calling thread until the descriptor is readable, and resets it.
+    package func wait() {
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        while poll(&waiting, 1, -1) < 0, errno == EINTR {}
+        reset()
+    }
+
     /// Makes the descriptor unreadable until the next `wake`.
     package func reset() {
         var count: eventfd_t = 0

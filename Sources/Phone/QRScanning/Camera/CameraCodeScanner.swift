@@ -2,28 +2,6 @@
 
 internal import HybridThreads
 
-/// A hint for a user who is holding a code in front of a camera.
-package enum CameraHint: Hashable, Sendable {
-    /// The frames show no code.
-    case noCode
-    /// The frames are almost black.
-    case tooDark
-    /// There is a QR code that does not match.
-    case anotherCode
-    /// There are several matching codes.
-    case severalCodes
-
-    /// One line for the user.
-    package var sentence: String {
-        switch self {
-        case .noCode: "hold the code in front of the camera, so that it fills half the picture"
-        case .tooDark: "the picture is dark; is the camera covered?"
-        case .anotherCode: "this QR code is not a sign-in code"
-        case .severalCodes: "there are several sign-in codes in the picture; show one of them"
-        }
-    }
-}
-
 /// A scanner that reads frames until one shows a code.
 package enum CameraCodeScanner {
     /// A reason why a scan ended without a code.
@@ -35,6 +13,9 @@ package enum CameraCodeScanner {
         /// The task was canceled.
         case cancelled
     }
+
+    /// Number of consecutive damaged frames that end a scan.
+    static let maximumDamagedFrames = 10
 
     private enum Event: Sendable {
         case hint(CameraHint)
@@ -62,7 +43,7 @@ package enum CameraCodeScanner {
         let isOver = Locked(false)
         let process: DecoderProcess
         do throws(PictureError) {
-            process = try DecoderProcess(.frames, beginningWith: start, program: program)
+            process = try DecoderProcess(.frames, beginningWith: [start], program: program)
         } catch {
             throw .camera(.picture(error))
         }
@@ -106,45 +87,23 @@ package enum CameraCodeScanner {
         hint: (CameraHint) -> Void
     ) throws(CameraError) -> ScannedText? {
         var hints = HintFilter()
+        var damaged = 0
         while !isOver.withLock({ $0 }) {
             guard let frame = try source.nextFrame() else { continue }
             let finding: CodeSearch.Finding
             do throws(PictureError) {
                 finding = try process.search(frame).get().filtered(isWanted)
             } catch {
-                throw .picture(error)
+                // Cameras on USB lose parts of a frame at times.
+                damaged += 1
+                guard error.isDamage, damaged < maximumDamagedFrames else { throw .picture(error) }
+                continue
             }
+            damaged = 0
             if finding.wanted.count == 1 { return finding.wanted.first }
             if let new = hints.next(finding) { hint(new) }
         }
         return nil
-    }
-}
-
-/// A filter that prevents hints from changing with every frame.
-struct HintFilter {
-    /// Number of consecutive frames that must have the same hint.
-    static let requiredFrames = 5
-
-    private var current: CameraHint?
-    private var candidate: CameraHint?
-    private var count = 0
-
-    /// Returns the hint after this frame; `nil` if the hint has not changed.
-    mutating func next(_ finding: CodeSearch.Finding) -> CameraHint? {
-        let hint: CameraHint =
-            if finding.wanted.count > 1 {
-                .severalCodes
-            } else if finding.showsOthers {
-                .anotherCode
-            } else {
-                finding.isDark ? .tooDark : .noCode
-            }
-        count = hint == candidate ? count + 1 : 1
-        candidate = hint
-        guard count >= Self.requiredFrames, hint != current else { return nil }
-        current = hint
-        return hint
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 private import CHybridZBar
+internal import HybridPrimitives
 
 /// A frame in the pixel format of its camera.
 ///
@@ -9,6 +10,11 @@ private import CHybridZBar
 package struct CameraFrame: Sendable {
     /// Maximum size in bytes, enough for 4,096 × 4,096 pixels of 4 bytes.
     static let maximumBytes = 64 << 20
+
+    /// The format of frames that are JPEG pictures.
+    static let jpegFormat =
+        UInt32(UInt8(ascii: "M")) | UInt32(UInt8(ascii: "J")) << 8
+        | UInt32(UInt8(ascii: "P")) << 16 | UInt32(UInt8(ascii: "G")) << 24
 
     /// Format and size.
     let header: CameraFrameHeader
@@ -52,6 +58,11 @@ package struct CameraFrame: Sendable {
     ///
     /// - Throws: ``PictureError``.
     func grayPicture() throws(PictureError) -> GrayPicture {
+        if header.format == Self.jpegFormat {
+            var bytes = withBytes { Array($0) }
+            defer { SecretBytes.wipe(&bytes) }
+            return try JPEG.decode(bytes, size: (header.width, header.height))
+        }
         guard let raw = zbar_image_create() else { throw .outOfMemory }
         defer { zbar_image_destroy(raw) }
         zbar_image_set_format(raw, UInt(header.format))

@@ -15,9 +15,9 @@ final class DecoderProcess: Sendable {
     ///
     /// - Parameters:
     ///   - purpose: The pictures that it searches.
-    ///   - start: The ASCII characters, at most 255, with which wanted codes begin, in either case.
+    ///   - starts: The ASCII characters with which wanted codes begin, in either case; together at most 255.
     ///   - program: A program that calls ``PictureProcess/runIfRequested()`` first.
-    init(_ purpose: PictureProcess.Purpose, beginningWith start: String, program: String) throws(PictureError) {
+    init(_ purpose: PictureProcess.Purpose, beginningWith starts: [String], program: String) throws(PictureError) {
         guard let (ours, its) = SocketPair.make() else { throw .noProcess("no file descriptors left") }
         do throws(ChildProcess.SpawnError) {
             defer { close(its) }
@@ -33,7 +33,8 @@ final class DecoderProcess: Sendable {
         }
         socket = ours
         // It fits the buffer of the socket. If the process is gone already, its reply is missing.
-        _ = ([UInt8(truncatingIfNeeded: start.utf8.count)] + start.utf8).withUnsafeBytes(send)
+        let text = starts.joined(separator: "\n").utf8.prefix(255)
+        _ = ([UInt8(text.count)] + text).withUnsafeBytes(send)
     }
 
     /// Kills the process, which ends a conversation.

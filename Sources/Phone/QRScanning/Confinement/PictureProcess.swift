@@ -9,9 +9,9 @@ internal import HybridPrimitives
 /// Pictures come from others, and their decoders are written in C. After its start, the process can use its memory and its
 /// two streams, nothing else: no files, no network, no other processes (seccomp).
 ///
-/// Its input is the length of a text (1 byte) ‖ the text with which wanted codes begin ‖ the picture's file, or frames,
-/// each after its `CameraFrameHeader`. Its output is a `PictureReply`, or one for each frame after its length (4, big-endian).
-package enum PictureProcess {
+/// Its input is the length of a text (1 byte) ‖ the text, whose lines are the beginnings of wanted codes ‖ the picture's file,
+/// or frames, each after its `CameraFrameHeader`. Its output is a `PictureReply`, or one for each frame after its length (4, big-endian).
+public enum PictureProcess {
     /// The pictures that it searches, as the only argument of a program that is started for that.
     enum Purpose: String {
         /// One picture in a file.
@@ -33,7 +33,7 @@ package enum PictureProcess {
     /// Searches pictures and ends the process if it was started for that; otherwise returns at once.
     ///
     /// A program calls this before it does anything else.
-    package static func runIfRequested() {
+    public static func runIfRequested() {
         let arguments = CommandLine.arguments.dropFirst()
         guard arguments.count == 1, let purpose = arguments.first.flatMap(Purpose.init(rawValue:)) else { return }
         var limit = rlimit(rlim_cur: purpose.seconds, rlim_max: purpose.seconds)
@@ -41,28 +41,29 @@ package enum PictureProcess {
         let isConfined = hybrid_confine() == 0
         var start = [UInt8](repeating: 0, count: read(1)?.first.map(Int.init) ?? 0)
         _ = start.withUnsafeMutableBytes(fill)
+        let starts = start.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
         switch purpose {
-        case .file: reply { () throws(PictureError) in try finding(start, isConfined) }
-        case .frames: frames(start, isConfined)
+        case .file: reply { () throws(PictureError) in try finding(starts, isConfined) }
+        case .frames: frames(starts, isConfined)
         }
         _exit(isConfined ? 0 : ExitStatus.unavailable.rawValue)
     }
 
-    private static func finding(_ start: [UInt8], _ isConfined: Bool) throws(PictureError) -> CodeSearch.Finding {
+    private static func finding(_ starts: [[UInt8]], _ isConfined: Bool) throws(PictureError) -> CodeSearch.Finding {
         guard isConfined else { throw .notConfined }
         var picture = read(atMost: GrayPicture.maximumFileBytes)
         defer { SecretBytes.wipe(&picture) }
-        return try CodeSearch.codes(inFile: picture) { $0.begins(with: start) }
+        return try CodeSearch.codes(inFile: picture) { code in starts.contains { code.begins(with: $0) } }
     }
 
-    private static func frames(_ start: [UInt8], _ isConfined: Bool) {
+    private static func frames(_ starts: [[UInt8]], _ isConfined: Bool) {
         while let header = read(CameraFrameHeader.length).flatMap(CameraFrameHeader.init) {
             reply(hasLength: true) { () throws(PictureError) in
                 guard isConfined else { throw .notConfined }
                 let frame = try CameraFrame(header) { memory throws(PictureError) in
                     guard fill(UnsafeMutableRawBufferPointer(memory)) else { throw .damaged("it is incomplete") }
                 }
-                return try CodeSearch().codesInWholePicture(in: frame.grayPicture()) { $0.begins(with: start) }
+                return try CodeSearch().codesInWholePicture(in: frame.grayPicture()) { code in starts.contains { code.begins(with: $0) } }
             }
         }
     }

@@ -6,7 +6,10 @@ private import CHybridTurboJPEG
 enum JPEG {
     static let signature: [UInt8] = [0xFF, 0xD8, 0xFF]
 
-    static func decode(_ bytes: [UInt8]) throws(PictureError) -> GrayPicture {
+    /// Decodes a picture.
+    ///
+    /// - Parameter size: The width and height that it must have; any if `nil`.
+    static func decode(_ bytes: [UInt8], size: (width: Int, height: Int)? = nil) throws(PictureError) -> GrayPicture {
         guard let decoder = tjInitDecompress() else { throw .outOfMemory }
         defer { tjDestroy(decoder) }
         var (width, height, subsampling, colors): (Int32, Int32, Int32, Int32) = (0, 0, 0, 0)
@@ -15,6 +18,7 @@ enum JPEG {
         guard colors != Int32(TJCS_CMYK.rawValue), colors != Int32(TJCS_YCCK.rawValue) else {
             throw .unsupportedColors
         }
+        if let size, size != (Int(width), Int(height)) { throw .damaged("its size is not that of the camera") }
         return try GrayPicture(width: Int(width), height: Int(height)) { pixels throws(PictureError) in
             // The number of scans is limited: a progressive picture may have any number of them, and each takes time.
             let flags = TJFLAG_LIMITSCANS

@@ -24,6 +24,9 @@ package struct PictureError: ExplainedFailure, Hashable {
     /// The name of the status.
     package var code: String { status.name }
 
+    /// True if the picture itself is damaged, and another one may be fine.
+    var isDamage: Bool { status == .dataError && self != .decoderFailed }
+
     private init(_ sentence: String, _ status: ExitStatus = .dataError) {
         self.sentence = sentence
         self.status = status

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CHybridPipeWire
+
+/// A stream of frames from one camera, which ends with the object.
+final class CameraStream {
+    /// A state of the stream.
+    enum State: Hashable {
+        /// The session has not connected it, or the camera has not started.
+        case waiting
+        case streaming
+        /// It was streaming, and is no more.
+        case ended
+        /// The daemon or the session has reported a failure.
+        case failed(String)
+    }
+
+    private(set) var state = State.waiting
+    /// The flaw of the last frame that was skipped.
+    private(set) var lastFlaw: FrameLayout.Flaw?
+
+    private let connection: PipeWireConnection
+    private let stream: OpaquePointer
+    private let hook: UnsafeMutablePointer<spa_hook>
+    private let events: UnsafeMutablePointer<hybrid_stream_events>
+    private var format: CameraFormat?
+    /// The newest buffer, until it is read or replaced.
+    private var newest: UnsafeMutablePointer<hybrid_buffer>?
+
+    /// Memory for parameters of a stream, which the library copies.
+    private typealias Parameters = UnsafeMutablePointer<UnsafePointer<spa_pod>?>
+    private static let parameterBytes = 4096
+
+    /// Connects to a camera.
+    ///
+    /// - Throws: ``CameraError``.
+    init(_ connection: PipeWireConnection, _ camera: CameraNode) throws(CameraError) {
+        let functions = connection.functions
+        // The serial number is digits only.
+        let properties = functions.pointee.pw_properties_new_string(
+            "media.type=Video media.category=Capture media.role=Camera target.object=\(camera.serial)"
+        )
+        guard let stream = functions.pointee.pw_stream_new(connection.core, "hybrid-camera", properties) else {
+            throw .picture(.outOfMemory)
+        }
+        (self.connection, self.stream) = (connection, stream)
+        hook = .allocate(capacity: 1)
+        hook.initialize(to: spa_hook())
+        events = .allocate(capacity: 1)
+        events.initialize(to: hybrid_stream_events())
+        events.pointee.version = UInt32(HYBRID_STREAM_EVENTS_VERSION)
+        events.pointee.state_changed = { data, _, state, error in
+            CameraStream.of(data)?.change(to: state, error.map { String(cString: $0) })
+        }
+        events.pointee.param_changed = { data, id, param in
+            if id == SPA_PARAM_Format.rawValue { CameraStream.of(data)?.agree(on: param) }
+        }
+        events.pointee.process = { data in CameraStream.of(data)?.takeNewest() }
+        events.pointee.remove_buffer = { data, buffer in
+            guard let stream = CameraStream.of(data), stream.newest == buffer else { return }
+            stream.newest = nil
+        }
+        functions.pointee.pw_stream_add_listener(stream, hook, events, Unmanaged.passUnretained(self).toOpaque())
+        let formats = PixelFormat.allCases.map(\.identifier)
+        let code = Self.withParameters(HYBRID_FORMAT_PARAMS) { memory, parameters -> CInt in
+            guard hybrid_build_formats(memory, UInt32(Self.parameterBytes), formats, UInt32(formats.count), parameters)
+            else {
+                return -1
+            }
+            return functions.pointee.pw_stream_connect(
+                stream,
+                SPA_DIRECTION_INPUT,
+                UInt32.max,
+                CInt(HYBRID_STREAM_FLAGS),
+                parameters,
+                UInt32(HYBRID_FORMAT_PARAMS)
+            )
+        }
+        if code < 0 { state = .failed("the stream can't be connected") }
+    }
+
+    deinit {
+        release()
+        hybrid_hook_remove(hook)
+        connection.functions.pointee.pw_stream_destroy(stream)
+        hook.deallocate()
+        events.deallocate()
+    }
+
+    private static func of(_ data: UnsafeMutableRawPointer?) -> CameraStream? {
+        data.map { Unmanaged<CameraStream>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    private static func withParameters<Result>(
+        _ count: Int,
+        _ body: (UnsafeMutableRawPointer, Parameters) -> Result
+    ) -> Result {
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: parameterBytes, alignment: 16)
+        let parameters = Parameters.allocate(capacity: count)
+        parameters.initialize(repeating: nil, count: count)
+        defer {
+            memory.deallocate()
+            parameters.deallocate()
+        }
+        return body(memory, parameters)
+    }
+
+    // MARK: - Events
+
+    private func change(to state: CInt, _ error: String?) {
+        switch Int(state) {
+        case HYBRID_STREAM_STREAMING: self.state = .streaming
+        case HYBRID_STREAM_ERROR: self.state = .failed(error ?? "it failed")
+        default: if self.state == .streaming { self.state = .ended }
+        }
+    }
+
+    private func agree(on parameter: UnsafePointer<spa_pod>?) {
+        // Buffers of another format may follow.
+        release()
+        format = nil
+        guard let parameter else { return }
+        var agreed = hybrid_video_format()
+        guard hybrid_read_format(parameter, &agreed) else { return }
+        format = CameraFormat(agreed)
+        Self.withParameters(HYBRID_BUFFER_PARAMS) { memory, parameters in
+            guard hybrid_build_buffers(memory, UInt32(Self.parameterBytes), parameters) else { return }
+            _ = connection.functions.pointee.pw_stream_update_params(stream, parameters, UInt32(HYBRID_BUFFER_PARAMS))
+        }
+    }
+
+    private func takeNewest() {
+        while let buffer = connection.functions.pointee.pw_stream_dequeue_buffer(stream) {
+            release()
+            newest = buffer
+        }
+    }
+
+    /// Gives the newest buffer back.
+    private func release() {
+        guard let newest else { return }
+        _ = connection.functions.pointee.pw_stream_queue_buffer(stream, newest)
+        self.newest = nil
+    }
+
+    // MARK: - Frames
+
+    /// True if there is a frame that was not read.
+    var hasFrame: Bool { newest != nil }
+
+    /// Copies the newest frame and gives its memory back; `nil` if there is none or if it is flawed.
+    ///
+    /// - Throws: ``CameraError`` if there is not enough memory.
+    func nextFrame() throws(CameraError) -> CapturedFrame? {
+        guard let newest, let buffer = newest.pointee.buffer else { return nil }
+        defer { release() }
+        guard let format else { return nil }
+        do throws(SharedFrame.Failure) {
+            return try SharedFrame(buffer).copy(format)
+        } catch {
+            switch error {
+            case .flaw(let flaw):
+                lastFlaw = flaw
+                return nil
+            case .picture(let error): throw .picture(error)
+            }
+        }
+    }
+}
