@@ -82,6 +82,12 @@ let modules: [Target] = [
         providers: [.apt(["libturbojpeg0-dev"])]
     ),
     .systemLibrary(name: "CHybridLinux", path: "Modules/Support/CLibraries/CHybridLinux"),
+    .systemLibrary(
+        name: "CHybridPipeWire",
+        path: "Modules/Support/CLibraries/CHybridPipeWire",
+        pkgConfig: "libspa-0.2",
+        providers: [.apt(["libspa-0.2-dev"])]
+    ),
     .systemLibrary(name: "CHybridTSS2", path: "Modules/Support/CLibraries/CHybridTSS2"),
     module("HybridPrimitives", in: "Support", []),
     module("HybridCBOR", in: "Protocol", []),
@@ -110,7 +116,10 @@ let modules: [Target] = [
     module(
         "HybridQRScanning",
         in: "Phone",
-        ["HybridPrimitives", "CHybridLinux", "CHybridZBar", "CHybridPNG", "CHybridTurboJPEG", "HybridThreads"]
+        [
+            "HybridPrimitives", "CHybridLinux", "CHybridPipeWire", "CHybridZBar", "CHybridPNG", "CHybridTurboJPEG",
+            "HybridThreads",
+        ]
     ),
     module("HybridDBus", in: "Support", []),
     module("HybridBLEAdvert", ["HybridCaBLE", "HybridDBus"]),

@@ -61,7 +61,8 @@ struct AuthDoctorTests {
             #expect(
                 report.checks.map(\.check) == [
                     "system-bus", "bluetooth-service", "adapter", "advertising", "own-advert", "proxy", "relay",
-                    "clock", "pinentry", "vault", "vault-permissions", "vault-pin", "vault-slots", "sync-conflicts",
+                    "clock", "camera", "pinentry", "vault", "vault-permissions", "vault-pin", "vault-slots",
+                    "sync-conflicts",
                     "tpm", "tpm-lockout", "fingerprint", "fingerprint-service", "linked-computers",
                     "link-service", "push-service", "push-subscription", "notifications",
                 ]

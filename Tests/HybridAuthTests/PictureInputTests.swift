@@ -86,7 +86,7 @@ struct PictureInputTests {
             for arguments in [
                 [], ["--screen", "-"], ["--image", "a", "--camera"], ["--url", "FIDO:/1", "--link", "FIDO:/1"],
                 ["a.png"],
-                ["--camera", "video0"], ["--camera", "-"], ["--from-link"], ["--from-link", "--url", "FIDO:/1"],
+                ["--camera", "-"], ["--camera", "a", "b"], ["--from-link"], ["--from-link", "--url", "FIDO:/1"],
             ] {
                 let ending = try await fixture.scan(arguments)
                 #expect(ending.status == 64, "\(arguments): \(ending)")

@@ -20,6 +20,7 @@ private let targets: [String: FuzzTarget] = [
     "ask-line": fuzzAskLine,
     "assuan": fuzzAssuan,
     "authentication": fuzzAuthentication,
+    "camera-layout": fuzzCameraLayout,
     "cbor": fuzzCBOR,
     "channel": fuzzChannel,
     "contact-request": fuzzContactRequest,

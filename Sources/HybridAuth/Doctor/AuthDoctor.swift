@@ -18,7 +18,7 @@ struct AuthDoctor: AsyncParsableCommand {
         commandName: "doctor",
         abstract: "Look for what would keep this device from signing in elsewhere.",
         discussion: """
-            Checks Bluetooth, the network and the relays, the prompt program, the vault, and then what linked \
+            Checks Bluetooth, the network and the relays, the camera, the prompt program, the vault, and then what linked \
             computers need, in this order. Prints one line for each check on standard output, with a remedy below. \
             Asks for no PIN and changes nothing. Sends a test advert, and to each relay a request for a tunnel that \
             does not exist. Exits with 0 if a sign-in could work, otherwise with the exit code of scan for the first \
@@ -81,6 +81,7 @@ struct AuthDoctor: AsyncParsableCommand {
             // All run at the same time, but are reported in the order of a ceremony.
             async let relayFindings = relays.run()
             async let fingerprintFindings = fingerprint.run()
+            async let cameraFinding = CameraChecks.run(run.budget)
             async let askFinding = prompts.asking()
             async let promptFinding = prompts.pinentry()
             async let tpmFindings = TPMChecks.run(location, run.budget)
@@ -89,6 +90,7 @@ struct AuthDoctor: AsyncParsableCommand {
             ]
             let isVirtual = try await bluetooth.run()
             for finding in try await relayFindings + Self.relayChoice(domain, settings) { run.record(finding) }
+            run.record(try await cameraFinding)
             if let finding = try await askFinding { run.record(finding) }
             run.record(try await promptFinding)
             for finding in VaultChecks.run(location, isVirtual: isVirtual) { run.record(finding) }

@@ -50,7 +50,9 @@ struct ScanInputOptions: ParsableArguments {
             throw ValidationError("Unexpected argument; a dash stands for standard input.")
         }
         guard !camera || argument != "-" else {
-            throw ValidationError("The camera is named by its name in PipeWire, or by a path such as \(Camera.defaultDevice).")
+            throw ValidationError(
+                "The camera is named by its name in PipeWire, or by a path such as \(Camera.defaultDevice)."
+            )
         }
         guard !fromLink || isDash else {
             throw ValidationError("--from-link belongs to a text on standard input; add a dash.")

@@ -33,6 +33,7 @@ package enum DoctorCheck: String, Sendable {
     case linkedPhones = "linked-phones"
     // hybrid-auth
     case relayToken = "relay-token"
+    case camera
     case askProgram = "ask-program"
     case pinentry
     case vault

@@ -13,4 +13,12 @@ struct PictureFuzzReplayTests {
         #expect(replay.taken.count >= 10, "the corpus contains valid inputs")
         #expect(replay.refused.count >= 4, "the corpus contains invalid inputs")
     }
+
+    @Test("Layouts of a camera's frames")
+    func layouts() throws {
+        let replay = try FuzzCorpus.replay("camera-layout", fuzzCameraLayout)
+        #expect(replay.broken == [])
+        #expect(replay.taken.count >= 15, "the corpus contains valid inputs")
+        #expect(replay.refused.count >= 6, "the corpus contains invalid inputs")
+    }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import HybridPrimitives
 import TestSupport
 import Testing
 
@@ -43,7 +44,7 @@ struct PictureProcessTests {
         for script in [
             "exit 1", "kill -SEGV $$", "cat >/dev/null; exit 0", "cat >/dev/null; printf '\\0'",
             "head -c 100000 /dev/zero",
-            "printf '\\0\\4'", "printf '\\1\\2'", "printf '\\0\\0\\0'", "printf '\\0\\0\\0\\5abc'", "printf '\\2\\0'",
+            "printf '\\0\\4'", "printf '\\1\\3'", "printf '\\0\\0\\0'", "printf '\\0\\0\\0\\5abc'", "printf '\\2\\0'",
         ] {
             #expect(try await Self.failure(script) == .decoderFailed, "\(script)")
         }
@@ -56,7 +57,7 @@ struct PictureProcessTests {
         let error = try await Self.failure("cat >/dev/null; printf '\\1\\0a\\033[31m\\nb'")
         #expect(error?.sentence == "a[31mb")
         let temporary = try await Self.failure("cat >/dev/null; printf '\\1\\1wait'")
-        #expect(temporary == PictureError(reported: Array("wait".utf8), isTemporary: true))
+        #expect(temporary == PictureError(reported: Array("wait".utf8), .temporary))
     }
 
     @Test("the program receives the beginning of wanted codes and the picture")
@@ -116,10 +117,49 @@ struct PictureProcessTests {
             let cut = bytes.prefix(length).withUnsafeBytes { PictureReply.result($0) }
             if case .success(let finding)? = cut { #expect(finding.wanted.count < texts.count) }
         }
-        for error in [PictureError.outOfMemory, .tooLarge(width: 3, height: 4), .damaged("x"), .unsupportedColors] {
+        for error in [
+            PictureError.outOfMemory, .tooLarge(width: 3, height: 4), .damaged("x"), .unsupportedColors,
+            .unsupportedFormat,
+        ] {
             let bytes = PictureReply.bytes(.failure(error))
             let result = try #require(bytes.withUnsafeBytes { PictureReply.result($0) })
             #expect(throws: error) { try result.get() }
+        }
+    }
+
+    @Test("pictures for the viewfinder survive the round trip, and malformed ones are refused")
+    func previews() throws {
+        let picture = try ViewfinderPicture(width: 3, height: 2) { target in
+            for index in target.indices { target[index] = UInt8(index) }
+        }
+        let bytes = PreviewReply.bytes(.success(picture))
+        let result = try #require(bytes.withUnsafeBytes { PreviewReply.result($0) }).get()
+        #expect(result.width == 3 && result.height == 2)
+        #expect(result.withPixels { Array($0) } == (0..<18).map { UInt8($0) })
+        for length in bytes.indices {
+            #expect(bytes.prefix(length).withUnsafeBytes { PreviewReply.result($0) == nil }, "\(length)")
+        }
+        #expect((bytes + [0]).withUnsafeBytes { PreviewReply.result($0) == nil })
+        #expect(([0, 0, 0, 0, 5] + [UInt8](repeating: 0, count: 9)).withUnsafeBytes { PreviewReply.result($0) == nil })
+        let failure = PreviewReply.bytes(.failure(.notConfined))
+        let error = try #require(failure.withUnsafeBytes { PreviewReply.result($0) })
+        #expect(throws: PictureError.notConfined) { try error.get() }
+    }
+
+    @Test("a JPEG frame of a camera must have the agreed size")
+    func jpegFrames() throws {
+        let jpeg = try Canvas(width: 64, height: 40).colorJPEG(quality: 90)
+        func frame(_ width: Int, _ height: Int) throws -> CameraFrame {
+            try jpeg.withUnsafeBytes {
+                try CameraFrame(format: CameraFrame.jpegFormat, width: width, height: height, bytes: $0)
+            }
+        }
+        #expect(try frame(64, 40).grayPicture().width == 64)
+        let picture = try frame(64, 40).preview(widthUpTo: 32)
+        #expect(picture.width == 32 && picture.height == 20)
+        for (width, height) in [(64, 41), (40, 64), (640, 400)] {
+            #expect(throws: PictureError.self) { try frame(width, height).grayPicture() }
+            #expect(throws: PictureError.self) { try frame(width, height).preview(widthUpTo: 32) }
         }
     }
 }

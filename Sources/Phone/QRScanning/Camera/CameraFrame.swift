@@ -54,14 +54,34 @@ package struct CameraFrame: Sendable {
         withExtendedLifetime(memory) { body(UnsafeRawBufferPointer(memory.bytes)) }
     }
 
+    /// True if the frame is a JPEG picture.
+    var isCompressed: Bool { header.format == Self.jpegFormat }
+
+    /// Returns a compressed frame in colors, at a fraction of its size.
+    ///
+    /// - Throws: ``PictureError``.
+    func preview(widthUpTo most: Int) throws(PictureError) -> ViewfinderPicture {
+        guard isCompressed else { throw .unsupportedFormat }
+        return try withArray { bytes throws(PictureError) in
+            try JPEG.decode(bytes, size: (header.width, header.height), widthUpTo: most)
+        }
+    }
+
+    /// Calls `body` with a copy of the bytes, which is wiped.
+    private func withArray<Result>(_ body: ([UInt8]) throws(PictureError) -> Result) throws(PictureError) -> Result {
+        var bytes = withBytes { Array($0) }
+        defer { SecretBytes.wipe(&bytes) }
+        return try body(bytes)
+    }
+
     /// Returns the frame in grayscale.
     ///
     /// - Throws: ``PictureError``.
     func grayPicture() throws(PictureError) -> GrayPicture {
-        if header.format == Self.jpegFormat {
-            var bytes = withBytes { Array($0) }
-            defer { SecretBytes.wipe(&bytes) }
-            return try JPEG.decode(bytes, size: (header.width, header.height))
+        guard !isCompressed else {
+            return try withArray { bytes throws(PictureError) in
+                try JPEG.decode(bytes, size: (header.width, header.height))
+            }
         }
         guard let raw = zbar_image_create() else { throw .outOfMemory }
         defer { zbar_image_destroy(raw) }

@@ -58,14 +58,27 @@ final class DecoderProcess: Sendable {
 
     /// Sends a frame and returns the result.
     func search(_ frame: CameraFrame) -> Result<CodeSearch.Finding, PictureError> {
+        reply(to: frame, atMost: PictureReply.maximumLength, PictureReply.result)
+    }
+
+    /// Sends a compressed frame and returns its picture for a viewfinder.
+    func preview(of frame: CameraFrame) -> Result<ViewfinderPicture, PictureError> {
+        reply(to: frame, atMost: PreviewReply.maximumLength, PreviewReply.result)
+    }
+
+    private func reply<Value>(
+        to frame: CameraFrame,
+        atMost limit: Int,
+        _ parse: (UnsafeRawBufferPointer) -> Result<Value, PictureError>?
+    ) -> Result<Value, PictureError> {
         let isSent = frame.header.bytes.withUnsafeBytes(send) && frame.withBytes(send)
         var count = [UInt8](repeating: 0, count: 4)
         guard isSent, count.withUnsafeMutableBytes(receive) == count.count else { return .failure(.decoderFailed) }
         let length = count.reduce(0) { $0 << 8 | Int($1) }
-        guard (1...PictureReply.maximumLength).contains(length) else { return .failure(.decoderFailed) }
+        guard (1...limit).contains(length) else { return .failure(.decoderFailed) }
         let reply = SecretBytes(count: length)
         guard receive(into: reply.memory) == length else { return .failure(.decoderFailed) }
-        return result(reply, length)
+        return parse(UnsafeRawBufferPointer(reply.memory)) ?? .failure(.decoderFailed)
     }
 
     private func result(_ reply: SecretBytes, _ length: Int) -> Result<CodeSearch.Finding, PictureError> {

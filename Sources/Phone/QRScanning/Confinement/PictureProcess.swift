@@ -10,7 +10,8 @@ internal import HybridPrimitives
 /// two streams, nothing else: no files, no network, no other processes (seccomp).
 ///
 /// Its input is the length of a text (1 byte) ‖ the text, whose lines are the beginnings of wanted codes ‖ the picture's file,
-/// or frames, each after its `CameraFrameHeader`. Its output is a `PictureReply`, or one for each frame after its length (4, big-endian).
+/// or frames, each after its `CameraFrameHeader`. Its output is a `PictureReply`, or one for each frame after its length
+/// (4, big-endian). For previews the text is the maximum width, and each reply is a `PreviewReply` after its length.
 public enum PictureProcess {
     /// The pictures that it searches, as the only argument of a program that is started for that.
     enum Purpose: String {
@@ -18,6 +19,8 @@ public enum PictureProcess {
         case file = "--search-picture"
         /// The frames of a camera, until the input ends.
         case frames = "--search-frames"
+        /// Compressed frames of a camera, decoded for a viewfinder, until the input ends.
+        case previews = "--decode-frames"
 
         /// Limit of the processor time in seconds.
         ///
@@ -25,7 +28,7 @@ public enum PictureProcess {
         fileprivate var seconds: rlim_t {
             switch self {
             case .file: 60
-            case .frames: 3600
+            case .frames, .previews: 3600
             }
         }
     }
@@ -45,6 +48,7 @@ public enum PictureProcess {
         switch purpose {
         case .file: reply { () throws(PictureError) in try finding(starts, isConfined) }
         case .frames: frames(starts, isConfined)
+        case .previews: previews(Int(String(decoding: start, as: UTF8.self)) ?? 1, isConfined)
         }
         _exit(isConfined ? 0 : ExitStatus.unavailable.rawValue)
     }
@@ -56,14 +60,35 @@ public enum PictureProcess {
         return try CodeSearch.codes(inFile: picture) { code in starts.contains { code.begins(with: $0) } }
     }
 
+    /// Returns the next frame, or the reason why it can't be read; `nil` at the end of the input.
+    private static func frame(_ isConfined: Bool) -> Result<CameraFrame, PictureError>? {
+        guard let header = read(CameraFrameHeader.length).flatMap(CameraFrameHeader.init) else { return nil }
+        return Result { () throws(PictureError) in
+            guard isConfined else { throw .notConfined }
+            return try CameraFrame(header) { memory throws(PictureError) in
+                guard fill(UnsafeMutableRawBufferPointer(memory)) else { throw .damaged("it is incomplete") }
+            }
+        }
+    }
+
+    private static func previews(_ width: Int, _ isConfined: Bool) {
+        while let frame = frame(isConfined) {
+            var bytes = PreviewReply.bytes(
+                Result { () throws(PictureError) in try frame.get().preview(widthUpTo: width) }
+            )
+            defer { SecretBytes.wipe(&bytes) }
+            write(CameraFrameHeader.bigEndian([bytes.count]))
+            write(bytes)
+        }
+    }
+
     private static func frames(_ starts: [[UInt8]], _ isConfined: Bool) {
-        while let header = read(CameraFrameHeader.length).flatMap(CameraFrameHeader.init) {
+        while let frame = frame(isConfined) {
             reply(hasLength: true) { () throws(PictureError) in
-                guard isConfined else { throw .notConfined }
-                let frame = try CameraFrame(header) { memory throws(PictureError) in
-                    guard fill(UnsafeMutableRawBufferPointer(memory)) else { throw .damaged("it is incomplete") }
+                let picture = try frame.get().grayPicture()
+                return try CodeSearch().codesInWholePicture(in: picture) { code in
+                    starts.contains { code.begins(with: $0) }
                 }
-                return try CodeSearch().codesInWholePicture(in: frame.grayPicture()) { code in starts.contains { code.begins(with: $0) } }
             }
         }
     }

@@ -39,6 +39,45 @@ enum JPEG {
         }
     }
 
+    /// Decodes a picture in colors for a viewfinder, at a fraction of its size.
+    ///
+    /// - Parameters:
+    ///   - size: The width and height that it must have.
+    ///   - most: Maximum width, if an eighth of the width is not larger.
+    static func decode(
+        _ bytes: [UInt8],
+        size: (width: Int, height: Int),
+        widthUpTo most: Int
+    ) throws(PictureError) -> ViewfinderPicture {
+        guard let decoder = tjInitDecompress() else { throw .outOfMemory }
+        defer { tjDestroy(decoder) }
+        var (width, height, subsampling, colors): (Int32, Int32, Int32, Int32) = (0, 0, 0, 0)
+        let head = tjDecompressHeader3(decoder, bytes, UInt(bytes.count), &width, &height, &subsampling, &colors)
+        guard head == 0 || isWarning(decoder) else { throw .damaged(reason(decoder)) }
+        guard size == (Int(width), Int(height)) else { throw .damaged("its size is not that of the camera") }
+        try GrayPicture.checkSize(size.width, size.height)
+        func scaled(_ side: Int, _ eighths: Int) -> Int { (side * eighths + 7) / 8 }
+        let eighths = (1...8).last { scaled(size.width, $0) <= most } ?? 1
+        let (shownWidth, shownHeight) = (scaled(size.width, eighths), scaled(size.height, eighths))
+        return try ViewfinderPicture(width: shownWidth, height: shownHeight) { pixels throws(PictureError) in
+            let (columns, rows) = (Int32(shownWidth), Int32(shownHeight))
+            let (format, flags) = (Int32(TJPF_RGB.rawValue), TJFLAG_LIMITSCANS | TJFLAG_FASTDCT)
+            let start = pixels.baseAddress
+            let body = tjDecompress2(
+                decoder,
+                bytes,
+                UInt(bytes.count),
+                start,
+                columns,
+                columns * 3,
+                rows,
+                format,
+                flags
+            )
+            guard body == 0 || isWarning(decoder) else { throw .damaged(reason(decoder)) }
+        }
+    }
+
     private static func isWarning(_ decoder: tjhandle) -> Bool {
         tjGetErrorCode(decoder) == Int32(TJERR_WARNING.rawValue)
     }

@@ -44,10 +44,10 @@ package struct PictureError: ExplainedFailure, Hashable {
         PictureError("no process could be started to decode the picture (\(reason)); try again", .temporary)
     }
     /// A failure that the process for the picture has reported; only printable characters of its first ones are shown.
-    init(reported bytes: some Collection<UInt8>, isTemporary: Bool) {
+    init(reported bytes: some Collection<UInt8>, _ status: ExitStatus) {
         let text = String(decoding: bytes.prefix(200), as: UTF8.self)
         let shown = text.unicodeScalars.filter { (" "..."~").contains($0) || $0 == "\u{D7}" }
-        self.init(String(String.UnicodeScalarView(shown)), isTemporary ? .temporary : .dataError)
+        self.init(String(String.UnicodeScalarView(shown)), status)
     }
     /// The file is a picture of another format.
     package static func otherFormat(_ name: String) -> PictureError {

@@ -91,12 +91,8 @@ struct hybrid_stream_events {
 
 enum { HYBRID_STREAM_EVENTS_VERSION = 2 };
 
-// enum pw_stream_state.
-enum {
-    HYBRID_STREAM_ERROR = -1,
-    HYBRID_STREAM_PAUSED = 2,
-    HYBRID_STREAM_STREAMING = 3,
-};
+// Those of enum pw_stream_state that are used.
+enum { HYBRID_STREAM_ERROR = -1, HYBRID_STREAM_STREAMING = 3 };
 
 // Those of enum pw_stream_flags that are used: PW_STREAM_FLAG_AUTOCONNECT, MAP_BUFFERS, DONT_RECONNECT.
 enum { HYBRID_STREAM_FLAGS = 1 << 0 | 1 << 2 | 1 << 7 };

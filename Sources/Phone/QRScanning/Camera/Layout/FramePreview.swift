@@ -59,12 +59,14 @@ struct FramePreview {
             guard let colors = layout.colors.first else { return (gray, gray, gray) }
             let pair = offsets[colors.block] + colors.start + y / 2 * colors.stride + x / 2 * 2
             let (one, other) = (source[pair], source[pair + 1])
-            return format.hasRedFirst ? Self.color(gray, blue: other, red: one) : Self.color(gray, blue: one, red: other)
+            return format.hasRedFirst
+                ? Self.color(gray, blue: other, red: one) : Self.color(gray, blue: one, red: other)
         case .twoPlanes:
             guard layout.colors.count == 2 else { return (gray, gray, gray) }
             let one = sample(source, layout.colors[0], x, y)
             let other = sample(source, layout.colors[1], x, y)
-            return format.hasRedFirst ? Self.color(gray, blue: other, red: one) : Self.color(gray, blue: one, red: other)
+            return format.hasRedFirst
+                ? Self.color(gray, blue: other, red: one) : Self.color(gray, blue: one, red: other)
         }
     }
 

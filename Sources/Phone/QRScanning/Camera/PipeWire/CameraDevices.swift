@@ -5,16 +5,21 @@ private import Glibc
 /// The kernel's devices of cameras, from which the session manager makes nodes.
 package enum CameraDevices {
     /// True if there is a device, even if this user may not open it.
-    package static var areThere: Bool { !paths.isEmpty }
+    package static var areThere: Bool { !paths(["video", "media"]).isEmpty }
 
-    /// The devices that this user may not open.
-    package static var forbidden: [String] { paths.filter { access($0, R_OK | W_OK) != 0 } }
+    /// A device that this user may not open; `nil` if there is another.
+    package static var forbidden: String? {
+        let devices = paths(["video"])
+        return devices.allSatisfy { access($0, R_OK | W_OK) != 0 } ? devices.first : nil
+    }
 
-    private static var paths: [String] {
+    private static func paths(_ names: [String]) -> [String] {
         var found: [String] = []
-        for name in ["video", "media"] {
+        for name in names {
             // Numbers are given in order, but a device that was unplugged leaves a gap.
-            for number in 0..<64 where access("/dev/\(name)\(number)", F_OK) == 0 { found.append("/dev/\(name)\(number)") }
+            for number in 0..<64 where access("/dev/\(name)\(number)", F_OK) == 0 {
+                found.append("/dev/\(name)\(number)")
+            }
         }
         return found
     }

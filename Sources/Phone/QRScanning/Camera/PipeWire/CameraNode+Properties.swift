@@ -36,7 +36,7 @@ extension CameraSelection {
     /// Returns the camera to use; `nil` if there is none.
     ///
     /// The session's default is never asked, because on phones it is the camera on the front.
-    func camera(of cameras: [CameraNode]) -> CameraNode? {
+    package func camera(of cameras: [CameraNode]) -> CameraNode? {
         switch self {
         case .only(let name): return cameras.first { $0.isNamed(name) }
         case .automatic(let last):

@@ -9,31 +9,43 @@ final class PipeWireCamera {
     ///
     /// The session manager may be starting, too.
     private static let patience = Duration.seconds(3)
-    /// Time without a frame after which a started camera counts as stopped.
-    private static let maximumSilence = Duration.seconds(10)
     /// Time between two attempts to connect the stream.
     private static let retryInterval = Duration.milliseconds(200)
+    /// Time after a failure in which the camera may turn out to be unplugged.
+    private static let grace = Duration.milliseconds(300)
 
     /// The camera that sends frames, or will.
     private(set) var current: CameraNode?
 
     private let connection: PipeWireConnection
     private let nodes: CameraNodes
-    private let start = ContinuousClock.now
+    private let maximumSilence: Duration
+    /// The time of the connection, or of the last selection, from which on the camera is waited for.
+    private var start = ContinuousClock.now
     private var selection: CameraSelection
     private var stream: CameraStream?
     /// The time at which the stream was connected or has sent its last good frame.
     private var lastSign = ContinuousClock.now
     private var nextAttempt = ContinuousClock.now
+    /// The time at which the stream failed.
+    private var failure: ContinuousClock.Instant?
     /// The camera that was unplugged.
     private var lost: CameraNode?
 
     /// Connects to the daemon; the camera starts later.
     ///
+    /// - Parameters:
+    ///   - selection: The camera.
+    ///   - daemon: The path of the daemon's socket; that of the user's session if `nil`.
+    ///   - silence: Time without a frame after which a started camera counts as stopped.
     /// - Throws: ``CameraError``.
-    init(_ selection: CameraSelection) throws(CameraError) {
-        self.selection = selection
-        connection = try PipeWireConnection()
+    init(
+        _ selection: CameraSelection,
+        daemon: String? = nil,
+        silence: Duration = .seconds(10)
+    ) throws(CameraError) {
+        (self.selection, maximumSilence) = (selection, silence)
+        connection = try PipeWireConnection(daemon)
         nodes = try CameraNodes(connection)
     }
 
@@ -44,6 +56,7 @@ final class PipeWireCamera {
     func select(_ selection: CameraSelection) {
         self.selection = selection
         lost = nil
+        start = .now
         guard let cameras = nodes.cameras, selection.camera(of: cameras)?.serial != current?.serial else { return }
         disconnect()
     }
@@ -104,6 +117,9 @@ final class PipeWireCamera {
                 nextAttempt = now + Self.retryInterval
                 return
             }
+            let failed = failure ?? now
+            failure = failed
+            guard now - failed >= Self.grace else { return }
             if reason.contains("no more input formats") { throw .noFormat(camera.title) }
             throw .failed(camera.title, reason)
         case .ended: lose(camera)
@@ -111,7 +127,7 @@ final class PipeWireCamera {
             if silence >= Self.patience { throw .notStarted(camera.title) }
         case .streaming:
             if let flaw = stream.lastFlaw, silence >= Self.patience { throw .flawed(camera.title, flaw.rawValue) }
-            if silence >= Self.maximumSilence { throw .silent(camera.title) }
+            if silence >= maximumSilence { throw .silent(camera.title) }
         }
     }
 
@@ -123,5 +139,6 @@ final class PipeWireCamera {
     private func disconnect() {
         stream = nil
         current = nil
+        failure = nil
     }
 }

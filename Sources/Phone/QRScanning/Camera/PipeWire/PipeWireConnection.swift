@@ -21,8 +21,9 @@ final class PipeWireConnection {
 
     /// Connects to the daemon.
     ///
+    /// - Parameter daemon: The path of its socket; that of the user's session if `nil`.
     /// - Throws: ``CameraError``.
-    init() throws(CameraError) {
+    init(_ daemon: String? = nil) throws(CameraError) {
         let functions = try PipeWireLibrary.loaded().functions
         guard let loop = functions.pointee.pw_loop_new(nil) else { throw .noPipeWire("no memory or plug-ins") }
         // Its threads for sound need no priority here.
@@ -32,8 +33,9 @@ final class PipeWireConnection {
             functions.pointee.pw_loop_destroy(loop)
             throw .noPipeWire(reason)
         }
+        let remote = daemon.flatMap { functions.pointee.pw_properties_new_string("remote.name=\"\($0)\"") }
         hybrid_loop_enter(loop)
-        guard let core = functions.pointee.pw_context_connect(context, nil, 0) else {
+        guard let core = functions.pointee.pw_context_connect(context, remote, 0) else {
             let code = errno
             hybrid_loop_leave(loop)
             functions.pointee.pw_context_destroy(context)

@@ -29,7 +29,7 @@ struct SharedFrame {
         data = UnsafeBufferPointer(start: buffer.pointee.datas, count: buffer.pointee.datas == nil ? 0 : count)
         var (blocks, isCorrupted): ([FrameLayout.Block], Bool) = ([], hybrid_is_corrupted(buffer))
         for index in data.indices {
-            let chunk = hybrid_read_chunk(data.baseAddress! + index)
+            let chunk = withUnsafePointer(to: data[index]) { hybrid_read_chunk($0) }
             isCorrupted = isCorrupted || chunk.is_corrupted
             let block = FrameLayout.Block(
                 maximum: Int(data[index].maxsize),

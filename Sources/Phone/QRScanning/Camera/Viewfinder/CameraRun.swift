@@ -16,11 +16,12 @@ final class CameraRun {
     private let thread: StoppableThread
     private let report: (CameraSession.Event) -> Void
     /// Replaces the picture for the viewfinder, and returns true if there was none.
-    private let show: (ViewfinderPicture) -> Bool
+    private let replace: (ViewfinderPicture) -> Bool
     private let camera: PipeWireCamera
     private let search: FrameSearch
     private var hints = HintFilter()
     private var damaged = 0
+    private var orientation: CapturedFrame.Orientation?
     private var reported: (cameras: [CameraNode], current: CameraNode?)?
     private var (nextPicture, nextSearch) = (ContinuousClock.now, ContinuousClock.now)
 
@@ -31,10 +32,10 @@ final class CameraRun {
         _ options: CameraSession.Options,
         _ thread: StoppableThread,
         _ report: @escaping (CameraSession.Event) -> Void,
-        show: @escaping (ViewfinderPicture) -> Bool
+        replace: @escaping (ViewfinderPicture) -> Bool
     ) throws(CameraError) {
-        (self.options, self.thread, self.report, self.show) = (options, thread, report, show)
-        camera = try PipeWireCamera(options.selection)
+        (self.options, self.thread, self.report, self.replace) = (options, thread, report, replace)
+        camera = try PipeWireCamera(options.selection, daemon: options.daemon)
         search = try FrameSearch(options) { [thread] in thread.waker.wake() }
     }
 
@@ -49,9 +50,11 @@ final class CameraRun {
         if let selection { camera.select(selection) }
         thread.waker.reset()
         let next = search.isIdle ? min(nextPicture, nextSearch) : nextPicture
-        try camera.advance(for: camera.hasFrame ? min(next - .now, Self.longestWait) : Self.longestWait, thread.waker.descriptor)
+        let wait = camera.hasFrame ? min(next - .now, Self.longestWait) : Self.longestWait
+        try camera.advance(for: wait, thread.waker.descriptor)
         guard !thread.isStopped else { return }
         reportCameras()
+        if let picture = search.takePicture() { try handle(picture) }
         if let result = search.takeResult() { try handle(result) }
         guard !isOver, camera.hasFrame else { return }
         let now = ContinuousClock.now
@@ -60,7 +63,7 @@ final class CameraRun {
         do throws(PictureError) {
             if isShown {
                 nextPicture = now + .seconds(1) / max(1, options.picturesPerSecond)
-                if let picture = try picture(of: frame), show(picture) { report(.picture) }
+                try show(frame)
             }
             if isSearched {
                 nextSearch = now + Self.searchInterval
@@ -95,18 +98,37 @@ final class CameraRun {
         }
     }
 
-    /// Returns the picture for the viewfinder; `nil` if the frame is compressed.
-    private func picture(of frame: CapturedFrame) throws(PictureError) -> ViewfinderPicture? {
-        guard case .samples(let layout, let offsets) = frame.content else { return nil }
+    // MARK: - Viewfinder
+
+    private func handle(_ result: Result<ViewfinderPicture, PictureError>) throws(CameraError) {
+        switch result {
+        case .success(let picture): present(picture)
+        case .failure(let error):
+            // The search counts damaged frames.
+            guard error.isDamage else { throw .picture(error) }
+        }
+    }
+
+    /// Shows a frame; a compressed one is decoded first.
+    private func show(_ frame: CapturedFrame) throws(PictureError) {
+        orientation = frame.orientation
+        guard case .samples(let layout, let offsets) = frame.content else {
+            if search.canDecode { search.decode(try frame.searchable()) }
+            return
+        }
         let preview = FramePreview(layout, offsets: offsets, widthUpTo: options.pictureWidth)
-        let turns = frame.orientation?.quarterTurns ?? camera.current?.quarterTurns ?? 0
-        return try ViewfinderPicture(
-            width: preview.width,
-            height: preview.height,
-            quarterTurns: turns,
-            isMirrored: (camera.current?.location == .front) != (frame.orientation?.isFlipped ?? false)
-        ) { target throws(PictureError) in
+        let picture = try ViewfinderPicture(width: preview.width, height: preview.height) {
+            target throws(PictureError) in
             frame.withBytes { preview.write(from: $0, to: target) }
         }
+        present(picture)
+    }
+
+    private func present(_ picture: ViewfinderPicture) {
+        var picture = picture
+        picture.quarterTurns = orientation?.quarterTurns ?? camera.current?.quarterTurns ?? 0
+        // Users expect the camera on the front to be a mirror.
+        picture.isMirrored = (camera.current?.location == .front) != (orientation?.isFlipped ?? false)
+        if replace(picture) { report(.picture) }
     }
 }

@@ -25,6 +25,8 @@ public final class CameraSession: Sendable {
         public var picturesPerSecond = 15
         /// A program that calls ``PictureProcess/runIfRequested()`` first; by default the running one.
         public var program = "/proc/self/exe"
+        /// The path of the daemon's socket; that of the user's session if `nil`.
+        package var daemon: String?
 
         /// Creates the default settings.
         public init() {}

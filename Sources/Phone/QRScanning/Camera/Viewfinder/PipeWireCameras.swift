@@ -15,7 +15,10 @@ public final class PipeWireCameras: Sendable {
     public init(onChange: @escaping @Sendable (Result<[CameraNode], CameraError>) -> Void) {
         thread = StoppableThread.start { thread in
             do throws(CameraError) {
-                try Self.follow(until: { thread.isStopped }, thread.waker.descriptor) { onChange(.success($0)) }
+                try Self.follow(nil, thread) { cameras in
+                    onChange(.success(cameras))
+                    return true
+                }
             } catch {
                 onChange(.failure(error))
             }
@@ -31,23 +34,31 @@ public final class PipeWireCameras: Sendable {
     /// Returns the cameras of this moment, which takes some milliseconds, but at most three seconds.
     ///
     /// - Throws: ``CameraError``.
-    public static func current() throws(CameraError) -> [CameraNode] {
-        var cameras: [CameraNode]?
-        try follow(until: { cameras != nil }, -1) { cameras = $0 }
-        return cameras ?? []
+    public static func current() throws(CameraError) -> [CameraNode] { try current(daemon: nil) }
+
+    /// Returns the cameras of a daemon with this socket; of the user's session if `nil`.
+    package static func current(daemon: String?) throws(CameraError) -> [CameraNode] {
+        var cameras: [CameraNode] = []
+        try follow(daemon, nil) { found in
+            cameras = found
+            return false
+        }
+        return cameras
     }
 
+    /// Reports the cameras and their changes, until `report` returns false or the thread is stopped.
     private static func follow(
-        until isOver: () -> Bool,
-        _ waker: CInt,
-        _ report: ([CameraNode]) -> Void
+        _ daemon: String?,
+        _ thread: StoppableThread?,
+        _ report: ([CameraNode]) -> Bool
     ) throws(CameraError) {
-        let connection = try PipeWireConnection()
+        let connection = try PipeWireConnection(daemon)
         let nodes = try CameraNodes(connection)
         let start = ContinuousClock.now
         var reported: [CameraNode]?
-        while !isOver() {
-            connection.wait(for: nodes.cameras == nil ? .milliseconds(100) : .seconds(60), waker)
+        while thread?.isStopped != true {
+            let limit: Duration = nodes.cameras == nil ? .milliseconds(100) : .seconds(60)
+            connection.wait(for: limit, thread?.waker.descriptor ?? -1)
             guard !connection.isClosed else { throw .pipeWireEnded }
             guard let cameras = nodes.cameras.map(CameraSelection.usable) else {
                 guard ContinuousClock.now - start < .seconds(3) else { throw .pipeWireIsSilent }
@@ -55,7 +66,7 @@ public final class PipeWireCameras: Sendable {
             }
             guard cameras != reported else { continue }
             reported = cameras
-            report(cameras)
+            guard report(cameras) else { return }
         }
     }
 }

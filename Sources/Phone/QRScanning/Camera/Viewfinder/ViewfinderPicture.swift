@@ -9,9 +9,9 @@ public struct ViewfinderPicture: Sendable {
     /// Height in pixels.
     public let height: Int
     /// The turns by 90 degrees clockwise, from 0 to 3, that put the picture upright.
-    public let quarterTurns: Int
+    public internal(set) var quarterTurns = 0
     /// True if the viewer shows the picture, after the turns, with left and right exchanged, as in a mirror.
-    public let isMirrored: Bool
+    public internal(set) var isMirrored = false
     private let memory: PixelMemory
 
     /// Creates a picture whose `width` × `height` × 3 bytes `fill` writes.
@@ -20,14 +20,10 @@ public struct ViewfinderPicture: Sendable {
     init(
         width: Int,
         height: Int,
-        quarterTurns: Int = 0,
-        isMirrored: Bool = false,
         fill: (UnsafeMutableBufferPointer<UInt8>) throws(PictureError) -> Void
     ) throws(PictureError) {
         self.width = width
         self.height = height
-        self.quarterTurns = quarterTurns
-        self.isMirrored = isMirrored
         memory = try PixelMemory(count: width * height * 3, fill: fill)
     }
 
