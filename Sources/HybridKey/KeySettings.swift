@@ -35,7 +35,7 @@ enum KeySettings {
         ignoredVariables: [
             "HYBRID_LAB_*", "HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS", "HYBRID_BIN", "HYBRID_TUNNEL_DOMAIN",
             "HYBRID_VAULT", "HYBRID_PINENTRY", "HYBRID_TUNNEL_TOKEN_FILE", "HYBRID_LOCAL_SERVICES",
-            "HYBRID_ASK_TO_LINK",
+            "HYBRID_ASK", "HYBRID_ASK_TO_LINK",
         ]
     )
 

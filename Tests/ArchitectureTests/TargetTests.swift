@@ -74,7 +74,7 @@ struct TargetTests {
             "HybridPrimitives", "HybridThreads", "HybridProgram", "HybridCBOR", "HybridCTAP", "HybridSecurityKey",
             "HybridCaBLE", "HybridAge", "HybridSSHAgent", "HybridWebAuthn", "HybridAuthenticator",
             "HybridCredentialExchange", "HybridVault", "HybridSession", "HybridQRCode", "HybridQRScanning",
-            "HybridDesktopPortal", "HybridPinentry",
+            "HybridDesktopPortal", "HybridPinentry", "HybridAsk",
         ]
         for name in pure {
             let target = try #require(package[name])

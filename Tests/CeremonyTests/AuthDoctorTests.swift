@@ -46,6 +46,24 @@ struct AuthDoctorTests {
         ending.expect(0, errors: "created")
     }
 
+    @Test("starts the program that asks, and warns if pinentry asks in its place")
+    func askProgram() async throws {
+        try await CeremonyEnvironment.run { environment in
+            let user = try AskedUser(in: environment.folder, "ready", "{}")
+            let fine = try await Self.examine(environment, user.flags, variables: user.variables)
+            #expect(fine["ask-program"]?.state == "ok")
+            #expect(try user.lines().allSatisfy { $0["ask"] == nil }, "nothing is asked")
+            let alone = ["--pinentry", "/nonexistent/pinentry"]
+            let without = try await Self.examine(environment, user.flags + alone, variables: user.variables)
+            #expect(without["pinentry"]?.state == "warning" && without.couldWork)
+            let neither = try await Self.examine(environment, ["--ask", "/nonexistent/ask"] + alone)
+            #expect(neither["pinentry"]?.state == "failed" && !neither.couldWork)
+            let missing = try await Self.examine(environment, ["--ask", "/nonexistent/ask"])
+            #expect(missing["ask-program"]?.state == "warning" && missing.couldWork)
+            #expect(try await Self.examine(environment, ["--ask", ""])["ask-program"] == nil)
+        }
+    }
+
     @Test("reports no failure with a virtual radio, a relay and a vault")
     func healthy() async throws {
         try await CeremonyEnvironment.run { environment in

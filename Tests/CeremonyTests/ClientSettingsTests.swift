@@ -50,6 +50,16 @@ struct ClientSettingsTests {
         #expect(try await user.check("hybrid-auth", [], ["HYBRID_TUNNEL_DOMAIN": "267"]).output.contains("267"))
     }
 
+    @Test(
+        "the program that asks on the phone is no mistake for the other programs",
+        arguments: ["hybrid-client", "hybrid-key"]
+    )
+    func others(program: String) async throws {
+        let user = try Configuration([:])
+        let ending = try await user.check(program, [], ["HYBRID_ASK": "", "HYBRID_ASK_TO_LINK": "no"])
+        #expect(ending.status == 0 && ending.errors == "", "\(ending)")
+    }
+
     @Test("invalid values are reported in one line that names the variable, or the file and its line")
     func mistakes() async throws {
         let nothing = "can't be read: No such file or directory"

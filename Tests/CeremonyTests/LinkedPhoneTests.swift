@@ -31,9 +31,13 @@ struct LinkedPhoneTests {
 
     /// Signs in with a new passkey on a phone that offers a link, which the user accepts.
     ///
-    /// - Parameter fifo: The path at which the user's refusal arrives after the response has been read to its end; `nil` to
-    ///   accept.
-    private func offeredLink(refusing fifo: String? = nil) async throws -> CeremonyResult {
+    /// - Parameters:
+    ///   - fifo: The path at which the user's refusal arrives after the response has been read to its end; `nil` to accept.
+    ///   - user: The user whom a program asks whether to link; `nil` to name the computer on the command line.
+    private func offeredLink(
+        refusing fifo: String? = nil,
+        asking user: AskedUser? = nil
+    ) async throws -> CeremonyResult {
         let environment = try CeremonyEnvironment.shared()
         let made = try await environment.runCeremony(Self.creation(user: "AQ"))
         made.expectSuccess()
@@ -57,18 +61,22 @@ struct LinkedPhoneTests {
                 try environment.start("hybrid-client", command, input: "yes\n")
             }
         let code = try await environment.code(of: client)
-        let phone = try environment.startAuthenticator(code, extra: ["--link-as", "work laptop"])
+        let phone = try environment.startAuthenticator(
+            code,
+            extra: user?.flags ?? ["--link-as", "work laptop"],
+            variables: user?.variables ?? [:]
+        )
         return CeremonyResult(client: try await client.ending(), authenticator: try await phone.ending())
     }
 
     /// Starts `hybrid-auth listen`, and waits until the computer can wake it.
-    private func listen() async throws -> RunningProgram {
+    private func listen(asking user: AskedUser? = nil) async throws -> RunningProgram {
         let environment = try CeremonyEnvironment.shared()
         let listener = try environment.start(
             "hybrid-auth",
             ["listen", "--vault", environment.vault, "--pinentry", TestUser.program(in: environment.folder)]
-                + environment.network,
-            variables: TestUser().variables(in: environment.folder)
+                + environment.network + (user?.flags ?? []),
+            variables: TestUser().variables(in: environment.folder).merging(user?.variables ?? [:]) { $1 }
         )
         _ = try await listener.line { $0.contains("can wake this device") }
         return listener
@@ -97,6 +105,36 @@ struct LinkedPhoneTests {
         let events = try result.client.events()
         #expect(events.count { $0["notice"] == "link-offer" } == 1, "\(result)")
         #expect(events.contains { $0["notice"] == "not-linked" }, "\(result)")
+    }
+
+    @Test("A program asks about the link, the wake-up and the request")
+    func program() async throws {
+        let environment = try CeremonyEnvironment.shared()
+        let pin = #""pin":[{"pin":"\#(TestUser.rightPIN)"}]"#
+        let script = #"{\#(pin),"link":[{"agree":true}],"account":[{"account":0}]}"#
+        let user = try AskedUser(in: environment.folder, "link", script)
+        let result = try await offeredLink(asking: user)
+        let linked = try #require(try result.client.events().first { $0["state"] == "linked" }, "\(result)")
+        try await user.untilEnded()
+        #expect(try user.story().first == "link")
+        #expect(try user.questions("link").first?["relay"] == .text(CeremonyEnvironment.host))
+
+        let answers = #"{\#(pin),"question":[{"agree":true}],"create":[{"agree":true}]}"#
+        let waiting = try AskedUser(in: environment.folder, "listen", answers)
+        let listener = try await listen(asking: waiting)
+        let made = try await environment.showQR(
+            Self.creation(user: "Aw"),
+            extra: ["--json", "--phone", try linked.text("phone")]
+        ).ending()
+        #expect(made.status == 0, "\(made)")
+        try await Waiting.until("the end of the request") { try waiting.story().last == "done" }
+        let story = try waiting.story().filter { !["tunnel-open", "advertising", "connected"].contains($0) }
+        #expect(story == ["question", "done", "asked", "pin", "create", "answered", "done"])
+        let question = try waiting.questions("question").first?.text("text")
+        #expect(question?.hasPrefix("The linked computer") == true)
+        #expect(try waiting.questions("pin").first?.text("computer").hasPrefix("Computer of ") == true)
+        listener.send(SIGTERM)
+        _ = try await listener.ending()
     }
 
     @Test("The terminal names the phone that has created the key, even if it is not the one that was named")

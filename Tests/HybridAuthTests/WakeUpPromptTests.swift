@@ -82,6 +82,32 @@ struct WakeUpPromptTests {
         }
     }
 
+    @Test(
+        "A program asks in place of pinentry",
+        arguments: [(#""agree":true"#, WakeUpAnswer.approved), (#""decline":true"#, .declined)]
+    )
+    func program(answer: String, expected: WakeUpAnswer) async throws {
+        try await TestFolder.with { folder in
+            let script = """
+                #!/bin/sh
+                echo '{"ready":1}'
+                while read -r line; do
+                  printf '%s\\n' "$line" >> '\(folder.path)/log'
+                  case "$line" in *ask*) echo '{"answer":1,\(answer)}' ;; esac
+                done
+                """
+            try await TestFile.writeProgram(script, to: folder.path + "/ask")
+            let program = folder.path + "/ask"
+            let prompt = WakeUpPrompt(pinentry: "/nonexistent", askProgram: program, environment: [:]) { false }
+            #expect(await prompt.ask(Self.question()) == expected)
+            await prompt.show("Not answered", "the relay failed")
+            func log() -> String { TestFile.text(folder.path + "/log") }
+            try await Waiting.until("the failure") { log().contains("Not answered: the relay failed") }
+            #expect(log().contains(#""kind":"question""#) && log().contains(#""agree":"Sign in""#))
+            #expect(log().contains("laptop") && log().contains(#"{"end":"done"}"#))
+        }
+    }
+
     @Test("A tap on the lock screen counts once the session is unlocked")
     func tap() async throws {
         try await Self.notifying { environment, texts in

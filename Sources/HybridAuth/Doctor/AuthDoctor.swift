@@ -82,8 +82,7 @@ struct AuthDoctor: AsyncParsableCommand {
             async let relayFindings = relays.run()
             async let fingerprintFindings = fingerprint.run()
             async let cameraFinding = CameraChecks.run(run.budget)
-            async let askFinding = prompts.asking()
-            async let promptFinding = prompts.pinentry()
+            async let promptFindings = prompts.run()
             async let tpmFindings = TPMChecks.run(location, run.budget)
             async let serviceFindings = [
                 links.service(run.budget), push.service(), push.subscription(), prompts.notifications(),
@@ -91,8 +90,7 @@ struct AuthDoctor: AsyncParsableCommand {
             let isVirtual = try await bluetooth.run()
             for finding in try await relayFindings + Self.relayChoice(domain, settings) { run.record(finding) }
             run.record(try await cameraFinding)
-            if let finding = try await askFinding { run.record(finding) }
-            run.record(try await promptFinding)
+            for finding in try await promptFindings { run.record(finding) }
             for finding in VaultChecks.run(location, isVirtual: isVirtual) { run.record(finding) }
             for finding in try await tpmFindings { run.record(finding) }
             for finding in try await fingerprintFindings { run.record(finding) }

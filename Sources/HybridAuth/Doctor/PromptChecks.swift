@@ -17,25 +17,31 @@ struct PromptChecks: Sendable {
     let needsWindow: Bool
     let budget: TimeBudget
 
-    /// Starts the program that asks in place of pinentry, without a question; `nil` if none is used.
-    func asking() async throws -> DoctorFinding? {
-        guard let askProgram else { return nil }
-        return try await DoctorFinding.within(budget, .askProgram, orElse: .warning) {
-            if let program = AskProgram(askProgram), await program.isUsable {
+    /// Starts what asks the user, without a question; pinentry need not work if a program asks in its place.
+    func run() async throws -> [DoctorFinding] {
+        guard let askProgram else { return [try await pinentry(needsWindow: needsWindow)] }
+        async let asking = asking(askProgram)
+        async let pinentry = pinentry(needsWindow: false)
+        let (first, second) = (try await asking, try await pinentry)
+        return [first, first.state == .fine && second.state == .failed ? second.asWarning : second]
+    }
+
+    private func asking(_ path: String) async throws -> DoctorFinding {
+        try await DoctorFinding.within(budget, .askProgram, orElse: .warning) {
+            if let program = AskProgram(path), await program.isUsable {
                 program.abort()
-                return DoctorFinding(.askProgram, .fine, "\(askProgram) starts, and asks in place of pinentry")
+                return DoctorFinding(.askProgram, .fine, "\(path) starts, and asks in place of pinentry")
             }
             return DoctorFinding(
                 .askProgram,
                 .warning,
-                "\(askProgram) can't be used, so pinentry asks",
+                "\(path) can't be used, so pinentry asks",
                 remedy: "install it, or choose another with --ask"
             )
         }
     }
 
-    /// Starts the prompt program, without a prompt.
-    func pinentry() async throws -> DoctorFinding {
+    private func pinentry(needsWindow: Bool) async throws -> DoctorFinding {
         try await DoctorFinding.within(budget, .pinentry, orElse: .failed) {
             do throws(PinentryError) {
                 let pinentry = try Pinentry.forSignIn(program)
@@ -80,5 +86,14 @@ struct PromptChecks: Sendable {
             remedy: "pinentry asks about linked computers instead; install a notification server, such as "
                 + "notification-daemon"
         )
+    }
+}
+
+extension DoctorFinding {
+    /// The finding as one that prevents no ceremony.
+    fileprivate var asWarning: DoctorFinding {
+        var finding = self
+        finding.state = .warning
+        return finding
     }
 }

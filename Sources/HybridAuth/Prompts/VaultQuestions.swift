@@ -26,7 +26,7 @@ struct VaultQuestions: Sendable {
         status: .notPermitted
     )
 
-    /// What a secret is asked for.
+    /// The purpose and the file for which a secret is asked.
     struct Subject: Sendable {
         let purpose: VaultPurpose
         /// The text that replaces the sentence of the purpose, if any.

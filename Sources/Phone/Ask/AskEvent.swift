@@ -52,7 +52,7 @@ package struct AskEnding: Sendable {
         self.isFailure = isFailure
     }
 
-    /// What was asked for is done; the window closes.
+    /// The end of a run that has done its work; the window closes.
     package static let done = AskEnding("done", [])
 
     /// The run ended in a way that the user has caused or seen already; the window closes.
