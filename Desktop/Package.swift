@@ -1,5 +1,6 @@
 // swift-tools-version: 6.2
 // SPDX-License-Identifier: Apache-2.0
+import Glibc
 import PackageDescription
 
 // A separate package, so that the programs without a window are built without GTK.
@@ -14,37 +15,114 @@ let settings: [SwiftSetting] =
         .enableUpcomingFeature("MemberImportVisibility"),
     ] + strictness
 
+// hybrid-ask and hybrid-passkeys need libadwaita 1.5, of which this is the first version with dialogs inside windows.
+// Systems without it, such as Debian 12, build hybrid-prompt, which needs only GTK 4.8, and all models with their tests.
+// SwiftPM remembers the result for a manifest: after an installation of libadwaita, build with `--manifest-cache none`.
+let hasAdwaita = access("/usr/include/libadwaita-1/adw-alert-dialog.h", R_OK) == 0
+
 let primitives: Target.Dependency = .product(name: "HybridPrimitives", package: "hybrid")
 let program: Target.Dependency = .product(name: "HybridProgram", package: "hybrid")
 let qrCode: Target.Dependency = .product(name: "HybridQRCode", package: "hybrid")
 
+let prompt: [Target] = [
+    .systemLibrary(
+        name: "CHybridGTK",
+        path: "Sources/CHybridGTK",
+        pkgConfig: "gtk4",
+        providers: [.apt(["libgtk-4-dev"])]
+    ),
+    .executableTarget(
+        name: "HybridPrompt",
+        dependencies: ["HybridPromptModel", "HybridLineInput", "CHybridGTK", primitives, program, qrCode],
+        swiftSettings: settings
+    ),
+]
+
+let models: [Target] = [
+    .systemLibrary(name: "CHybridIntl", path: "Sources/CHybridIntl"),
+    .target(
+        name: "HybridTranslation",
+        dependencies: ["CHybridIntl"],
+        path: "Sources/Translation",
+        swiftSettings: settings
+    ),
+    .target(name: "HybridLineInput", dependencies: [primitives], path: "Sources/LineInput", swiftSettings: settings),
+    .target(
+        name: "HybridPromptModel",
+        dependencies: [primitives, program, qrCode],
+        path: "Sources/PromptModel",
+        swiftSettings: settings
+    ),
+    .target(
+        name: "HybridAskModel",
+        dependencies: ["HybridTranslation", primitives, program],
+        path: "Sources/AskModel",
+        swiftSettings: settings
+    ),
+    .target(
+        name: "HybridPasskeysModel",
+        dependencies: ["HybridTranslation", primitives, program],
+        path: "Sources/PasskeysModel",
+        swiftSettings: settings
+    ),
+]
+
+let adwaita: [Target] = [
+    .systemLibrary(
+        name: "CHybridAdwaita",
+        path: "Sources/CHybridAdwaita",
+        pkgConfig: "libadwaita-1",
+        providers: [.apt(["libadwaita-1-dev"])]
+    ),
+    .target(
+        name: "HybridWidgets",
+        dependencies: ["HybridTranslation", "CHybridAdwaita"],
+        path: "Sources/Widgets",
+        swiftSettings: settings
+    ),
+    .executableTarget(
+        name: "HybridAsk",
+        dependencies: [
+            "HybridAskModel", "HybridLineInput", "HybridTranslation", "HybridWidgets", "CHybridAdwaita", primitives,
+            program,
+        ],
+        swiftSettings: settings
+    ),
+    .executableTarget(
+        name: "HybridPasskeys",
+        dependencies: [
+            "HybridPasskeysModel", "HybridLineInput", "HybridTranslation", "HybridWidgets", "CHybridAdwaita",
+            primitives, program,
+        ],
+        swiftSettings: settings
+    ),
+]
+
+let tests: [Target] = [
+    .testTarget(name: "TranslationTests", dependencies: ["HybridTranslation"], swiftSettings: settings),
+    .testTarget(name: "LineInputTests", dependencies: ["HybridLineInput", primitives], swiftSettings: settings),
+    .testTarget(
+        name: "PromptModelTests",
+        dependencies: ["HybridPromptModel", primitives, qrCode],
+        swiftSettings: settings
+    ),
+    .testTarget(name: "AskModelTests", dependencies: ["HybridAskModel", primitives], swiftSettings: settings),
+    .testTarget(
+        name: "PasskeysModelTests",
+        dependencies: ["HybridPasskeysModel", primitives],
+        swiftSettings: settings
+    ),
+]
+
 let package = Package(
     name: "hybrid-desktop",
-    products: [.executable(name: "hybrid-prompt", targets: ["HybridPrompt"])],
+    products: [.executable(name: "hybrid-prompt", targets: ["HybridPrompt"])]
+        + (hasAdwaita
+            ? [
+                .executable(name: "hybrid-ask", targets: ["HybridAsk"]),
+                .executable(name: "hybrid-passkeys", targets: ["HybridPasskeys"]),
+            ] : []),
     dependencies: [.package(name: "hybrid", path: "..")],
-    targets: [
-        .systemLibrary(
-            name: "CHybridGTK",
-            path: "Sources/CHybridGTK",
-            pkgConfig: "gtk4",
-            providers: [.apt(["libgtk-4-dev"])]
-        ),
-        .target(
-            name: "HybridPromptModel",
-            dependencies: [primitives, program, qrCode],
-            path: "Sources/PromptModel",
-            swiftSettings: settings
-        ),
-        .executableTarget(
-            name: "HybridPrompt",
-            dependencies: ["HybridPromptModel", "CHybridGTK", primitives, program, qrCode],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "PromptModelTests",
-            dependencies: ["HybridPromptModel", primitives, qrCode],
-            swiftSettings: settings
-        ),
-    ],
+    targets: models + prompt + (hasAdwaita ? adwaita : []) + tests,
     swiftLanguageModes: [.v6]
 )

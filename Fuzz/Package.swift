@@ -151,6 +151,7 @@ let modules: [Target] = [
     module("HybridPinentry", in: "Phone", ["HybridPrimitives"]),
     module("HybridAsk", in: "Phone", ["HybridPrimitives", "HybridPinentry"]),
     module("HybridVaultAgent", in: "Phone", ["HybridPrimitives", "HybridAuthenticator"]),
+    module("HybridLineInput", ["HybridPrimitives"]),
     module("HybridPromptModel", ["HybridPrimitives"]),
     module(
         "HybridRelayCore",
@@ -185,7 +186,7 @@ let package = Package(
                 "HybridBLEAdvert", "HybridNetwork", "HybridDataChannel", "HybridLocalPage",
                 "HybridAuthenticator", "HybridCredentialExchange", "HybridTPM", "HybridVault", "HybridVaultAgent",
                 "HybridPinentry", "HybridAsk",
-                "HybridPromptModel", "HybridRelayCore", "TestSupport", crypto,
+                "HybridLineInput", "HybridPromptModel", "HybridRelayCore", "TestSupport", crypto,
                 cryptoExtras,
                 logging, nio("NIOCore"),
                 nio("NIOEmbedded"), nio("NIOHTTP1"), nio("NIOWebSocket"),

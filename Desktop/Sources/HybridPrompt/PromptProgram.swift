@@ -2,6 +2,7 @@
 
 internal import CHybridGTK
 internal import Glibc
+internal import HybridLineInput
 internal import HybridPrimitives
 internal import HybridProgram
 internal import HybridPromptModel

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HybridLineInput
 import HybridPrimitives
 import TestSupport
 
@@ -17,8 +18,8 @@ func fuzzPrompt(_ input: [UInt8]) throws -> Bool {
         stream += byte == 1 ? [UInt8](repeating: 0x20, count: 2000) : [byte]
     }
     let lines = stream.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast().map(Array.init)
-    let expected = lines.filter { $0.count <= LineBuffer.maximumLength }
     let buffer = LineBuffer()
+    let expected = lines.filter { $0.count <= buffer.maximumLength }
     var found: [[UInt8]] = []
     for piece in stream.pieces(of: size) {
         Array(piece).withUnsafeBytes { bytes in buffer.append(bytes) { found.append(Array($0.memory)) } }

@@ -2,17 +2,22 @@
 
 package import HybridPrimitives
 
-/// A buffer that splits input into lines of bounded length; its memory is wiped because lines may contain the code.
+/// A buffer that splits input into lines of bounded length; its memory is wiped because lines may contain secrets.
 package final class LineBuffer {
     /// Maximum length of a line in bytes, without its line feed; longer lines are skipped.
-    package static let maximumLength = 8192
+    package let maximumLength: Int
 
-    private let storage = SecretBytes(count: LineBuffer.maximumLength)
+    private let storage: SecretBytes
     private var count = 0
     private var isSkipping = false
 
     /// Creates an empty buffer.
-    package init() {}
+    ///
+    /// - Parameter maximumLength: Maximum length of a line in bytes, without its line feed.
+    package init(maximumLength: Int = 8192) {
+        self.maximumLength = maximumLength
+        storage = SecretBytes(count: maximumLength)
+    }
 
     /// Appends input.
     ///
@@ -26,7 +31,7 @@ package final class LineBuffer {
                 (count, isSkipping) = (0, false)
             } else if isSkipping {
                 continue
-            } else if count < Self.maximumLength {
+            } else if count < maximumLength {
                 storage.memory[count] = byte
                 count += 1
             } else {

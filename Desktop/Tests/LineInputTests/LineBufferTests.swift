@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import HybridPromptModel
+import HybridLineInput
+import HybridPrimitives
 import Testing
 
 @Suite("Lines of input")
@@ -9,7 +10,9 @@ struct LineBufferTests {
 
     private func lines(_ input: [UInt8]) -> [String] {
         var lines: [String] = []
-        input.withUnsafeBytes { bytes in buffer.append(bytes) { lines.append($0.text) } }
+        input.withUnsafeBytes { bytes in
+            buffer.append(bytes) { lines.append(String(decoding: $0.memory, as: UTF8.self)) }
+        }
         return lines
     }
 
@@ -31,10 +34,20 @@ struct LineBufferTests {
 
     @Test("a line of the maximum length arrives, a longer one is skipped to its end")
     func length() {
-        let longest = String(repeating: "x", count: LineBuffer.maximumLength)
+        let longest = String(repeating: "x", count: buffer.maximumLength)
         #expect(lines(longest + "\n") == [longest])
         #expect(lines(longest + "y\nnext\n") == ["next"])
         for _ in 0..<5 { #expect(lines(longest) == []) }
         #expect(lines("end of the long line\nnext\n") == ["next"])
+    }
+
+    @Test("the maximum length can be chosen")
+    func shorter() {
+        let short = LineBuffer(maximumLength: 3)
+        var lines: [String] = []
+        Array("abc\nabcd\nab\n".utf8).withUnsafeBytes { bytes in
+            short.append(bytes) { lines.append(String(decoding: $0.memory, as: UTF8.self)) }
+        }
+        #expect(lines == ["abc", "ab"])
     }
 }
