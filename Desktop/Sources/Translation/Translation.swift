@@ -56,8 +56,10 @@ package enum Translation {
 ///   - values: Values for the parts `{name}` of the text.
 package func tr(_ text: String, _ values: [String: String] = [:]) -> String {
     // The empty key is that of a catalog's header.
-    guard !text.isEmpty, let found = dgettext(Translation.domain, text) else { return text }
-    return Translation.filled(String(cString: found), values)
+    guard !text.isEmpty else { return text }
+    // Without a translation, the result is the memory of the key.
+    let found = text.withCString { key in dgettext(Translation.domain, key).map { String(cString: $0) } }
+    return Translation.filled(found ?? text, values)
 }
 
 /// Returns an English text in the user's language, in the form for a number; `{count}` is replaced by the number.
@@ -69,7 +71,10 @@ package func tr(_ text: String, _ values: [String: String] = [:]) -> String {
 ///   - values: Values for further parts `{name}` of the text.
 package func tr(_ text: String, plural: String, count: Int, _ values: [String: String] = [:]) -> String {
     let number = UInt(max(0, count))
-    let found = dngettext(Translation.domain, text, plural, number).map { String(cString: $0) }
-    let form = found ?? (count == 1 ? text : plural)
-    return Translation.filled(form, values.merging(["count": String(count)]) { $1 })
+    let found = text.withCString { text in
+        plural.withCString { plural in
+            dngettext(Translation.domain, text, plural, number).map { String(cString: $0) }
+        }
+    }
+    return Translation.filled(found ?? text, values.merging(["count": String(count)]) { $1 })
 }

@@ -9,6 +9,9 @@ struct TranslationTests {
     func english() {
         #expect(tr("Sign In") == "Sign In")
         #expect(tr("") == "")
+        // A text that is longer than those that Swift stores in the value itself.
+        let long = "From the code you scanned, made {age} ago"
+        #expect(tr(long, ["age": "4 seconds"]) == "From the code you scanned, made 4 seconds ago")
         #expect(tr("{count} attempt left", plural: "{count} attempts left", count: 1) == "1 attempt left")
         #expect(tr("{count} attempt left", plural: "{count} attempts left", count: 3) == "3 attempts left")
         #expect(tr("{count} attempt left", plural: "{count} attempts left", count: 0) == "0 attempts left")
