@@ -80,12 +80,14 @@ let adwaita: [Target] = [
         path: "Sources/Widgets",
         swiftSettings: settings
     ),
+    // The module HybridAsk is the other side of its protocol, in hybrid-auth.
     .executableTarget(
-        name: "HybridAsk",
+        name: "HybridSheet",
         dependencies: [
             "HybridAskModel", "HybridLineInput", "HybridTranslation", "HybridWidgets", "CHybridAdwaita", primitives,
             program,
         ],
+        resources: [.embedInCode("Resources/sheet.ui"), .embedInCode("Resources/sheet.css")],
         swiftSettings: settings
     ),
     .executableTarget(
@@ -119,7 +121,7 @@ let package = Package(
     products: [.executable(name: "hybrid-prompt", targets: ["HybridPrompt"])]
         + (hasAdwaita
             ? [
-                .executable(name: "hybrid-ask", targets: ["HybridAsk"]),
+                .executable(name: "hybrid-ask", targets: ["HybridSheet"]),
                 .executable(name: "hybrid-passkeys", targets: ["HybridPasskeys"]),
             ] : []),
     dependencies: [.package(name: "hybrid", path: "..")],

@@ -3,6 +3,8 @@
 #include <adwaita.h>
 #include <glib-unix.h>
 
+#include "sheet.h"
+
 // Macros for casts and variadic functions, neither of which Swift imports. All functions take any object, so that Swift
 // needs no casts; GLib checks the types, and reports a wrong one on standard error.
 
@@ -117,6 +119,8 @@ static inline void hybrid_remove_children(gpointer parent) {
     GtkWidget *child;
     if (GTK_IS_LIST_BOX(parent)) {
         gtk_list_box_remove_all(GTK_LIST_BOX(parent));
+    } else if (GTK_IS_FLOW_BOX(parent)) {
+        gtk_flow_box_remove_all(GTK_FLOW_BOX(parent));
     } else if (GTK_IS_BOX(parent)) {
         while ((child = gtk_widget_get_first_child(GTK_WIDGET(parent)))) gtk_box_remove(GTK_BOX(parent), child);
     } else {

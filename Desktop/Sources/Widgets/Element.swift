@@ -21,8 +21,8 @@ package final class Element {
         pointer = hybrid_new(GType(type))
     }
 
-    /// Creates a reference to an object, and takes a reference of the caller.
-    init(owned object: UnsafeMutableRawPointer) { pointer = object }
+    /// Creates a reference to an object from one that the caller owns.
+    package init(owned object: UnsafeMutableRawPointer) { pointer = object }
 
     deinit { g_object_unref(pointer) }
 
@@ -72,7 +72,11 @@ package final class Element {
     /// again.
     package func show(_ text: String?) {
         let text = text ?? ""
-        if self.text("label") != text { set("label", text) }
+        if self.text("label") != text {
+            set("label", text)
+            // Labels of other roles, such as alerts, are not named by their text.
+            setAccessibleName(text)
+        }
         isVisible = !text.isEmpty
     }
 

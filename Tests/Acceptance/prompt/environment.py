@@ -2,42 +2,17 @@
 """Environment of the window: screen, session bus with the accessibility service, and runs of hybrid-prompt."""
 import json
 import re
-from pathlib import Path
 
+from harness.accessibility import SessionBus, elements_of
 from harness.environment import TestEnvironment
 from harness.programs import Program, brief
 from harness.radio import VirtualRadio
 from harness.screen import Screen
 from harness.waiting import Failed, Waiting
 
-# Debian's Python; that of the tests does not have the bindings of the accessibility service.
-ACCESSIBLE = ["/usr/bin/python3", str(Path(__file__).with_name("accessible.py"))]
-# The bus ends with its command, and `cat` ends with this process, however it ends.
-SESSION = ["dbus-run-session", "--", "sh", "-c", 'printf "BUS %s\\n" "$DBUS_SESSION_BUS_ADDRESS"; exec cat']
-
 DARK_SETTINGS = "[Settings]\ngtk-application-prefer-dark-theme=1\n"
 # What GNOME's switch for dark windows writes, as a file instead of dconf.
 GNOME_DARK = "[org/gnome/desktop/interface]\ncolor-scheme='prefer-dark'\n"
-
-
-class SessionBus:
-    """A session bus, which starts the accessibility service when a program asks for it."""
-
-    def __init__(self, folder, waiting, environment):
-        self._program = Program("dbus-run-session", SESSION, log=folder.path("session-bus.log"),
-                                environment=environment, pipe_input=True)
-        try:
-            self.address = waiting.until("dbus-run-session to print the address of its bus", self._found, 60)
-        except BaseException:
-            self.stop()
-            raise
-
-    def _found(self):
-        found = re.search(r"^BUS (\S+)$", self._program.said(), re.MULTILINE)
-        return found and found[1]
-
-    def stop(self):
-        return self._program.stop(ask=self._program.close_input)
 
 
 class PromptEnvironment(TestEnvironment):
@@ -110,10 +85,6 @@ class Prompt:
     def status(self):
         return self._program.status
 
-    @property
-    def _process_id(self):
-        return str(self._program.pid)
-
     def window(self):
         """Returns the ID of the window; None if there is none."""
         found = brief(["xdotool", "search", "--onlyvisible", "--class", "hybrid-prompt"],
@@ -173,8 +144,7 @@ class Prompt:
 
     def elements(self):
         """Returns what a screen reader knows: [role, name, states] of each element that is shown."""
-        said = brief([*ACCESSIBLE, self._process_id], environment=self._environment)
-        return json.loads(said.stdout)
+        return elements_of(self._program.pid, self._environment)
 
     def until_named(self, role, name):
         """Waits until a screen reader knows an element."""
