@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Environment of the app: radio, relay, website, a screen, PipeWire with a virtual camera, and runs of the app."""
+import json
+import os
+import re
+import signal
+from pathlib import Path
+
+from harness.accessibility import SessionBus, elements_of
+from harness.certificates import Certificates
+from harness.command import REPOSITORY
+from harness.environment import TestEnvironment
+from harness.programs import Program, brief
+from harness.radio import VirtualRadio
+from harness.relay import DOMAIN, HOST, Relay
+from harness.relying_party import RelyingParty
+from harness.screen import Screen
+from harness.waiting import Failed, Waiting, must
+
+ORIGIN = "https://localhost"
+PIN = "472913"
+APPLICATION = "io.github.hybrid_signin.Passkeys"
+PHONE = (360, 720)
+CAMERA_SIZE = (960, 540)
+LIMIT = 60
+
+# The app does not know that the relay is on this computer.
+WRAPPER = """#!/bin/sh
+case $1 in
+    scan) exec "{auth}" "$@" --adapter hci1 --connect-to {host}:443:127.0.0.1:{port} ;;
+    setup | doctor) exec "{auth}" "$@" --connect-to {host}:443:127.0.0.1:{port} ;;
+    *) exec "{auth}" "$@" ;;
+esac
+"""
+
+
+class AppEnvironment(TestEnvironment):
+    """Everything that runs of the app need; each case begins with the vault that the last one has left."""
+
+    def __init__(self, programs, pictures, folder, signals):
+        super().__init__()
+        self.programs, self.pictures, self.folder, self.waiting = programs, pictures, folder, Waiting(signals)
+        self._number, self.camera = 0, None
+
+    def start(self):
+        self.certificates = Certificates(self.folder.scratch / "certificates", HOST, self.folder.environment())
+        self.radio = self.keep(VirtualRadio(self.programs, self.folder, self.waiting))
+        self.relay = self.keep(Relay(self.programs, self.folder, self.certificates, self.waiting))
+        self.site = RelyingParty(ORIGIN, self.folder.path("site.jsonl"))
+        self.auth = self.folder.scratch / "hybrid-auth"
+        self.auth.write_text(WRAPPER.format(auth=self.programs.auth, host=HOST, port=self.relay.port),
+                             encoding="ascii")
+        self.auth.chmod(0o700)
+        self.screen = self.keep(Screen(self.folder, self.waiting, size="{}x{}".format(*PHONE)))
+        self.bus = self.keep(SessionBus(self.folder, self.waiting, self.screen.environment))
+        settings = self.folder.home / ".config/hybrid"
+        settings.mkdir(parents=True)
+        (settings / "auth.env").write_text(f"HYBRID_CACERT={self.certificates.authority}\n", encoding="ascii")
+        self.environment = {
+            **self.screen.environment, "DBUS_SESSION_BUS_ADDRESS": self.bus.address,
+            "DBUS_SYSTEM_BUS_ADDRESS": self.radio.address, "HYBRID_AUTH": str(self.auth),
+            "HYBRID_ASK": str(self.programs.ask), "GSETTINGS_BACKEND": "memory", "ADW_DISABLE_PORTAL": "1"}
+        self._start_cameras()
+
+    def _start_cameras(self):
+        for name in ("seats", "sessions", "users", "machines"):
+            # Without these folders, which systemd makes, WirePlumber ends.
+            Path("/run/systemd", name).mkdir(parents=True, exist_ok=True)
+        for name in ("pipewire", "wireplumber"):
+            self.keep(Program(name, [name], log=self.folder.path(f"{name}.log"), environment=self.environment))
+            if name == "pipewire":
+                self.waiting.until("PipeWire's socket", lambda: (self.folder.sockets / "pipewire-0").exists(), LIMIT)
+        self.waiting.until("WirePlumber to be ready", self._has_session_manager, LIMIT)
+        flags = brief(["pkg-config", "--cflags", "--libs", "libpipewire-0.3"], environment=self.environment).stdout
+        self._camera_program = self.folder.scratch / "camera"
+        brief(["cc", "-O1", "-D_GNU_SOURCE", str(REPOSITORY / "Tests/Counterparts/camera/camera.c"), "-o",
+               str(self._camera_program), *flags.split()], environment=self.environment)
+
+    def _has_session_manager(self):
+        listed = brief(["pw-cli", "ls", "Metadata"], environment=self.environment, check=False)
+        return '"default"' in listed.stdout
+
+    def number(self):
+        self._number += 1
+        return self._number
+
+    def after_case(self, name, failed):
+        if failed:
+            self.screen.picture(self.folder.path(f"failure-{name}.png"))
+        self.hide_code()
+        return []
+
+    def show_code(self, picture):
+        """Points the camera at a picture of a code."""
+        self.hide_code()
+        raw, (width, height) = self.folder.scratch / f"code-{self.number()}.gray", CAMERA_SIZE
+        brief(["convert", str(picture), "-resize", "480x480", "-background", "white", "-gravity", "center", "-extent",
+               f"{width}x{height}", "-depth", "8", f"gray:{raw}"], environment=self.environment)
+        self.camera = Program(
+            "camera", [self._camera_program, "format=YUY2", f"width={width}", f"height={height}", f"file={raw}",
+                       "name=test-camera", "location=back"],
+            log=self.folder.path("camera.log"), environment=self.environment)
+        self.waiting.until("the camera", lambda: "ready" in self.camera.said(), LIMIT)
+
+    def hide_code(self):
+        """Unplugs the camera."""
+        if self.camera:
+            self.camera.kill()
+            self.camera = None
+
+    def client(self, options):
+        """Starts show-qr with options of the website."""
+        number = self.number()
+        request, picture = (self.folder.scratch / f"request-{number}.{kind}" for kind in ("json", "png"))
+        request.write_text(json.dumps({"publicKey": options}), encoding="utf-8")
+        client = Client("hybrid-client", [
+            self.programs.client, "show-qr", "--json", "--request", request, "--origin", ORIGIN, "--adapter", "hci0",
+            "--cacert", self.certificates.authority, "--connect-to", f"{HOST}:443:127.0.0.1:{self.relay.port}",
+            "--qr-output", picture], log=self.folder.path(f"client-{number}.log"), environment=self.environment)
+        client.picture = picture
+        self.waiting.until("a picture of the code", lambda: picture.exists() and '"state":"scan"' in client.said(),
+                           LIMIT)
+        return self.keep(client)
+
+    def ended(self, client, status=0):
+        """Waits for the end of a client; returns its response, if any."""
+        self.waiting.until("hybrid-client to end", lambda: client.status is not None, LIMIT)
+        must(client.status == status, f"expected status {status}; hybrid-client {client.ending}: {client.said()}")
+        found = [json.loads(line) for line in client.said().splitlines() if '"rawId"' in line]
+        return found[0] if found else None
+
+    def open(self, name, *arguments):
+        return App(self, name, arguments)
+
+    def vault(self):
+        """Returns the records of the vault with their contents."""
+        folder = self.folder.home / ".local/share/vault"
+        return {path.name: path.read_bytes() for path in folder.rglob("records/*/*") if not path.name.startswith(".")}
+
+
+class Client(Program):
+    """A run of show-qr, which a case may leave running."""
+
+
+class App:
+    """A run of the app, and the sheets that it leads to."""
+
+    def __init__(self, env, name, arguments=()):
+        self._env, self._name = env, name
+        self._program = Program("hybrid-passkeys", [env.programs.app, *arguments],
+                                log=env.folder.path(f"{name}.log"), environment=env.environment)
+
+    def __enter__(self):
+        self.until_named("button", "Main Menu")
+        return self
+
+    def __exit__(self, kind, _error, _trace):
+        if kind is not None:
+            self._env.screen.picture(self._env.folder.path(f"failure-{self._name}.png"))
+            self._env.folder.path(f"failure-{self._name}.txt").write_text(
+                "\n".join(str(one[:3]) for one in self.elements()), encoding="utf-8")
+        self._env.complaints += self._program.stop()
+
+    @property
+    def pid(self):
+        return self._program.pid
+
+    @property
+    def status(self):
+        return self._program.status
+
+    def kill(self):
+        self._program.kill()
+
+    def said(self):
+        return self._program.said()
+
+    def child(self, name):
+        """Returns the process ID of a descendant of the app; None if there is none."""
+        for entry in Path("/proc").iterdir():
+            try:
+                if entry.name.isdecimal() and (entry / "comm").read_text().strip() == name[:15]:
+                    if self._env.waiting and self._is_descendant(int(entry.name)):
+                        return int(entry.name)
+            except OSError:  # The process has just ended.
+                continue
+        return None
+
+    def _is_descendant(self, process):
+        while process > 1:
+            if process == self.pid:
+                return True
+            stat = Path(f"/proc/{process}/stat").read_text(errors="replace")
+            process = int(stat.rpartition(")")[2].split()[1])
+        return False
+
+    def kill_child(self, name):
+        process = self._env.waiting.until(f"{name} to run", lambda: self.child(name), LIMIT)
+        os.kill(process, signal.SIGKILL)
+
+    def elements(self, process=None):
+        return elements_of(process or self.pid, self._env.environment, places=True)
+
+    def sheet(self):
+        """Waits for the request sheet; returns its process ID."""
+        def look():
+            process = self.child("hybrid-ask")
+            return process if process and self._window(process) else None
+
+        return self._env.waiting.until("the request sheet", look, LIMIT)
+
+    def until_no_sheet(self):
+        self._env.waiting.until("the request sheet to close", lambda: not self.child("hybrid-ask"), LIMIT)
+
+    def until_named(self, role, name, *, process=None, without=()):
+        """Waits until a screen reader knows an element, and returns it; `name` is a part of the element's name."""
+        seen = []
+
+        def look():
+            must(self.status is None, f"hybrid-passkeys {self._program.ending}: {self.said()}")
+            seen[:] = self.elements(process)
+            return next((one for one in seen if one[0] == role and name in (one[1] or "")
+                         and not set(without) & set(one[2])), None)
+
+        try:
+            return self._env.waiting.until(f"the {role} {name!r}", look, LIMIT, pause=0.1)
+        except Failed as error:
+            raise Failed(f"{error}; found {[one[:3] for one in seen]}") from None
+
+    def _window(self, process):
+        found = brief(["xdotool", "search", "--onlyvisible", "--pid", str(process)],
+                      environment=self._env.environment, check=False)
+        return next(iter(found.stdout.split()), None)
+
+    def tap(self, role, name, *, process=None):
+        """Taps an element once it can be used."""
+        self.until_named(role, name, process=process, without=("insensitive",))
+        window = self._env.waiting.until("a window", lambda: self._window(process or self.pid), LIMIT)
+        # Its place is final when it has not changed between two looks.
+        place = None
+        while place != (place := self.until_named(role, name, process=process, without=("insensitive",))[3]):
+            pass
+        left, top, width, height = place
+        brief(["xdotool", "mousemove", "--window", window, str(left + width // 2), str(top + height // 2), "click",
+               "1"], environment=self._env.environment)
+
+    def type(self, text):
+        brief(["xdotool", "type", "--delay", "20", text], environment=self._env.environment)
+
+    def press(self, key):
+        self._env.screen.press(key)
+
+    def give_pin(self, pin=PIN, agree="Continue"):
+        """Types the PIN into the sheet that asks for it."""
+        sheet = self.sheet()
+        self.until_named("button", agree, process=sheet, without=("insensitive",))
+        self.type(pin)
+        self.tap("button", agree, process=sheet)
+        return sheet
+
+    def picture(self, suffix=""):
+        if self._env.pictures:
+            self._env.screen.picture(self._env.pictures / f"{self._name}{suffix}.png")
