@@ -19,6 +19,7 @@ REPOSITORY = HERE.parents[1]
 PROGRAMS = {"hybrid-client": 1, "hybrid-auth": 1, "hybrid-key": 1, "hybrid-remote": 1, "hybrid-relay": 8, "hybrid-lab": 1}
 # Programs without the argument parser: section and abstract.
 PLAIN = {"hybrid-prompt": (1, "Show the code and the progress of a sign-in in a window."),
+         "hybrid-passkeys": (1, "Scan codes, and look after the passkeys of this device."),
          "hybrid-uhid": (8, "Create the virtual security key for hybrid-key.")}
 # Other names of a program, which are links to it and to its page.
 ALIASES = {"hybrid-key": ["age-plugin-phone"]}
