@@ -24,11 +24,13 @@ static inline void hybrid_set_default_widget(gpointer window, gpointer widget) {
 
 static inline void hybrid_forget_focus(gpointer window) { gtk_window_set_focus(GTK_WINDOW(window), NULL); }
 
-// Gives a window the natural height of its content for a width. GTK itself would take the height for the least width.
+// Gives a window the natural height of its content for a width; GTK itself would take the height for the least width.
 static inline void hybrid_fit_height(gpointer window, gpointer content, int width) {
+    // Without transparency, as in X11 without a compositor, GTK draws a frame that is a part of the size.
+    const int frame = 10;
     int natural;
-    gtk_widget_measure(GTK_WIDGET(content), GTK_ORIENTATION_VERTICAL, width, NULL, &natural, NULL, NULL);
-    gtk_window_set_default_size(GTK_WINDOW(window), width, natural);
+    gtk_widget_measure(GTK_WIDGET(content), GTK_ORIENTATION_VERTICAL, width - frame, NULL, &natural, NULL, NULL);
+    gtk_window_set_default_size(GTK_WINDOW(window), width, natural + frame);
 }
 
 // A label that wraps, without hyphens: at the end of a line, one would look like a part of a name.

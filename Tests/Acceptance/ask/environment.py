@@ -158,7 +158,7 @@ class Sheet:
     def brightness(self):
         """Returns the brightness of a spot of the sheet that has no text, from 0 to 1."""
         left, top, width, height = self.area()
-        spot = f"4x4+{left + 3 * self._scale}+{top + height - 8 * self._scale}"
+        spot = f"4x4+{left + 10 * self._scale}+{top + height - 12 * self._scale}"
         return float(brief(["convert", str(self.picture()), "-crop", spot, "-colorspace", "gray", "-format",
                             "%[fx:mean]", "info:"], environment=self._environment).stdout)
 
@@ -207,7 +207,9 @@ class Sheet:
 
     def tap(self, role, name):
         """Taps an element once it can be used, as a finger or a mouse does."""
-        left, top, width, height = self.until_named(role, name, without=("insensitive",))[3]
+        self.until_named(role, name, without=("insensitive",))
+        # The title bar, whose button also closes, comes before the buttons of the sheet.
+        left, top, width, height = [one for one in self.elements() if one[:2] == [role, name]][-1][3]
         x, y = ((left + width // 2) * self._scale, (top + height // 2) * self._scale)
         brief(["xdotool", "mousemove", "--window", self.until_open(), str(x), str(y), "click", "1"],
               environment=self._environment)
