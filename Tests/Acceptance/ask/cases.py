@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """One function per case; each raises Failed, or returns nothing or a note."""
+import shutil
 import time
 
 from environment import LAPTOP, PHONE
+from harness.command import REPOSITORY
+from harness.programs import brief
 from harness.waiting import Failed
 from questions import ACCOUNT, ACCOUNTS, BOB, GROUPS, KINDS, NEW_PIN, PIN, RECOVERY_CODE, ask
 
@@ -96,7 +99,7 @@ def keyboard(env, name):
 def declines(env, name):
     """Escape, the close button and the button are one answer."""
     ways = {"escape": lambda sheet: sheet.press("Escape"), "close": lambda sheet: sheet.press("alt+F4"),
-            "button": lambda sheet: sheet.tap("button", "Decline")}
+            "button": lambda sheet: sheet.tap("button", "Decline"), "cross": lambda sheet: sheet.tap_cross()}
     for way, decline in ways.items():
         with env.open(f"{name}-{way}") as sheet:
             sheet.send(ask(1, PIN))
@@ -249,6 +252,35 @@ def looks(size, *, scale=1, theme="light", text=1):
     return case
 
 
+def translated(env, name):
+    """The sheet speaks the user's language, with catalogs that are installed next to the program."""
+    catalog = REPOSITORY / "Desktop" / "po" / "de.po"
+    if not catalog.exists():
+        return "left out: there is no Desktop/po/de.po"
+    installed = env.folder.scratch / "installed"
+    messages = installed / "share" / "locale" / "de" / "LC_MESSAGES"
+    messages.mkdir(parents=True)
+    (installed / "libexec").mkdir()
+    program = shutil.copy(env.ask, installed / "libexec")
+    brief(["msgfmt", "-o", messages / "hybrid.mo", catalog], environment=env.folder.environment())
+    problem = {"code": "wrong", "attemptsLeft": 2}
+    sheets = {"pin": ({**PIN, "problem": problem}, "Bei dieser Website anmelden?", "Weiter"),
+              "accounts": (ACCOUNTS, "Mit welchem Konto anmelden?", "Anmelden"),
+              "new-secret": (KINDS["new-secret"][0], "Wählen Sie eine Passphrase für diesen Tresor", "Passphrase festlegen")}
+    for kind, (question, text, agree) in sheets.items():
+        with env.open(f"{name}-{kind}", screen=PHONE, language="de_DE", ask=program) as sheet:
+            sheet.send(ask(1, question))
+            sheet.until_named("button", agree, without=("insensitive",))
+            sheet.until_named("label", text)
+            if kind == "pin":
+                sheet.until_named("alert", "Falsche PIN. Noch 2 Versuche bis zu einer Wartezeit.")
+            sheet.picture()
+            _, _, width, height = sheet.area()
+            for role, label, _, place in sheet.elements():
+                if role == "button":
+                    check(place[0] + place[2] <= width and place[1] + place[3] <= height, f"{label} is outside: {place}")
+
+
 def start(env, name):
     """The time to the window, and the memory."""
     times, memory = [], 0
@@ -280,6 +312,7 @@ CASES = {
     "end-of-input": end_of_input,
     "unknown": unknown,
     "every-kind": every_kind,
+    "translated": translated,
     "phone": looks(PHONE),
     "phone-2x": looks(PHONE, scale=2),
     "phone-dark": looks(PHONE, theme="dark"),

@@ -27,11 +27,22 @@ class SheetEnvironment(TestEnvironment):
         # Each run has a screen of its own.
         pass
 
-    def open(self, name, *, screen=LAPTOP, theme="light", scale=1, text=1, language="en", ask=None):
-        """Starts hybrid-ask on a screen; `scale` enlarges everything, `text` the text alone."""
+    def open(self, name, *, screen=LAPTOP, theme="light", scale=1, text=1, language=None, ask=None):
+        """Starts hybrid-ask on a screen; `scale` enlarges everything, `text` the text alone; `language` is the
+        name of a locale, such as de_DE.
+        """
         return Sheet(self, name, screen, scale, ask or self.ask, {
             "ADW_DEBUG_COLOR_SCHEME": f"prefer-{theme}", "ADW_DISABLE_PORTAL": "1", "GDK_SCALE": str(scale),
-            "LANGUAGE": language}, f"Xft.dpi: {96 * text}\n")
+            **(self._locale(language) if language else {})}, f"Xft.dpi: {96 * text}\n")
+
+    def _locale(self, name):
+        """Returns the variables of a locale, which is made first: without one, gettext does not translate."""
+        folder = self.folder.scratch / "locales"
+        if not (folder / f"{name}.UTF-8").exists():
+            folder.mkdir(exist_ok=True)
+            brief(["localedef", "--no-archive", "-i", name, "-f", "UTF-8", str(folder / f"{name}.UTF-8")],
+                  environment=self.folder.environment())
+        return {"LOCPATH": str(folder), "LC_ALL": f"{name}.UTF-8", "LANGUAGE": ""}
 
 
 class Sheet:
@@ -42,7 +53,6 @@ class Sheet:
         # Of its own, because it watches programs that end with the run.
         self.waiting = waiting = Waiting(env.signals)
         self._parts = []
-        self.screen_size = size
         settings = env.folder.scratch / name
         settings.mkdir()
         (settings / "resources").write_text(resources, encoding="ascii")
@@ -210,6 +220,13 @@ class Sheet:
         self.until_named(role, name, without=("insensitive",))
         # The title bar, whose button also closes, comes before the buttons of the sheet.
         left, top, width, height = [one for one in self.elements() if one[:2] == [role, name]][-1][3]
-        x, y = ((left + width // 2) * self._scale, (top + height // 2) * self._scale)
-        brief(["xdotool", "mousemove", "--window", self.until_open(), str(x), str(y), "click", "1"],
-              environment=self._environment)
+        self._tap_at(left + width // 2, top + height // 2)
+
+    def tap_cross(self):
+        """Taps the button of the title bar; GTK tells screen readers a place of it that is wrong."""
+        self.until_open()
+        self._tap_at(self.area()[2] // self._scale - 24, 28)
+
+    def _tap_at(self, x, y):
+        brief(["xdotool", "mousemove", "--window", self.until_open(), str(x * self._scale), str(y * self._scale),
+               "click", "1"], environment=self._environment)
