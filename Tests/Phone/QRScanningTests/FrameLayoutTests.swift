@@ -115,6 +115,7 @@ struct FrameLayoutTests {
         let whole = FrameLayout.Block(maximum: 100, offset: 0, size: 36, stride: 6)
         let together = try FrameLayout(.i420, width: 6, height: 4, blocks: [whole])
         #expect(together.colors.map(\.start) == [24, 30])
+        #expect(try FrameLayout(.i420, width: 6, height: 4, blocks: [whole], hasColors: false).colors == [])
         #expect(together.colors.map(\.stride) == [3, 3])
         #expect(try FrameLayout(.i420, width: 6, height: 4, blocks: [luma]).colors == [])
         let lie = FrameLayout.Block(maximum: 100, offset: 99, size: 12, stride: 0)

@@ -17,6 +17,10 @@ import Testing
 struct PipeWireCameraTests {
     private static let text = "FIDO:/123456789012345"
     private static let (width, height) = (960, 540)
+    /// The usual limits of programs.
+    private static let usual = PipeWireCamera.Limits()
+    /// Limits for cameras that should work, on a computer that is busy.
+    private static let patient = PipeWireCamera.Limits(patience: .seconds(60))
 
     /// Returns the path of a picture for cameras, with one byte of gray per pixel.
     private static func picture(_ text: String, in folder: TestFolder) throws -> String {
@@ -35,14 +39,14 @@ struct PipeWireCameraTests {
     private static func scan(
         _ daemon: String,
         _ selection: CameraSelection = .automatic(last: nil),
-        silence: Duration = .seconds(10),
+        limits: PipeWireCamera.Limits = patient,
         onFrame: @escaping @Sendable (CapturedFrame) -> Void = { _ in }
     ) async -> Result<String, CameraError> {
         await DedicatedThread.run {
             Result { () throws(CameraError) in
-                let camera = try PipeWireCamera(selection, daemon: daemon, silence: silence)
+                let camera = try PipeWireCamera(selection, daemon: daemon, limits: limits)
                 while true {
-                    try camera.advance(for: .milliseconds(100))
+                    try camera.advance(for: .milliseconds(100), .brightness)
                     guard let frame = try camera.takeFrame() else { continue }
                     onFrame(frame)
                     if let text = try text(of: frame) { return text }
@@ -146,7 +150,7 @@ struct PipeWireCameraTests {
             #expect(await Self.scan(daemon.socket) == code("back"))
             #expect(await Self.scan(daemon.socket, .automatic(last: "front")) == code("front"))
             #expect(await Self.scan(daemon.socket, .only("infrared")) == code("infrared"))
-            let missing = await Self.scan(daemon.socket, .only("none"))
+            let missing = await Self.scan(daemon.socket, .only("none"), limits: Self.usual)
             #expect(missing == .failure(.noCamera(named: "none")))
         }
     }
@@ -217,10 +221,10 @@ struct PipeWireCameraTests {
     func missing() async throws {
         try await Self.with(hasManager: false) { daemon, folder in
             let none = CameraDevices.areThere ? CameraError.noCameraNode : .noCamera
-            #expect(await Self.scan(daemon.socket) == .failure(none))
+            #expect(await Self.scan(daemon.socket, limits: Self.usual) == .failure(none))
             let picture = try Self.picture(Self.text, in: folder)
             try await daemon.camera(["node.name": "alone", "format": "NV12", "file": picture])
-            #expect(await Self.scan(daemon.socket) == .failure(.notStarted("alone")))
+            #expect(await Self.scan(daemon.socket, limits: Self.usual) == .failure(.notStarted("alone")))
             let nowhere = await Self.scan(folder.path + "/no-socket")
             guard case .failure(let error) = nowhere else {
                 Issue.record("\(nowhere)")
@@ -233,7 +237,7 @@ struct PipeWireCameraTests {
             try await daemon.camera([
                 "node.name": "odd", "format": "GRAY16", "width": "480", "height": "270", "file": picture,
             ])
-            let result = await Self.scan(daemon.socket)
+            let result = await Self.scan(daemon.socket, limits: Self.usual)
             #expect([.failure(.noFormat("odd")), .failure(.notStarted("odd"))].contains(result), "\(result)")
         }
     }
@@ -243,7 +247,8 @@ struct PipeWireCameraTests {
         try await Self.with { daemon, folder in
             let blank = try Self.picture("HTTPS://EXAMPLE.COM/1", in: folder)
             try await daemon.camera(["node.name": "tired", "format": "NV12", "file": blank, "stop": "5"])
-            #expect(await Self.scan(daemon.socket, silence: .seconds(1)) == .failure(.silent("tired")))
+            let limits = PipeWireCamera.Limits(patience: .seconds(60), silence: .seconds(1))
+            #expect(await Self.scan(daemon.socket, limits: limits) == .failure(.silent("tired")))
         }
     }
 }

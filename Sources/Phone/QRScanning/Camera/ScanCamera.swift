@@ -35,9 +35,11 @@ package final class ScanCamera: FrameSource {
     package func nextFrame() throws(CameraError) -> CameraFrame? {
         if let frame = try device?.nextFrame() { return frame }
         guard let camera else { return nil }
-        let wait = camera.hasFrame ? min(nextSearch - .now, Self.longestWait) : Self.longestWait
+        let untilSearch = nextSearch - .now
+        let isDue = untilSearch <= .zero
         do throws(CameraError) {
-            try camera.advance(for: wait)
+            let wait = isDue ? Self.longestWait : min(untilSearch, Self.longestWait)
+            try camera.advance(for: wait, isDue ? .brightness : .nothing)
         } catch {
             guard isAny, error == .noCamera || error == .noCameraNode else { throw error }
             // Its failure says less than the lack of nodes.
@@ -50,7 +52,7 @@ package final class ScanCamera: FrameSource {
             self.camera = nil
             return nil
         }
-        guard camera.hasFrame, ContinuousClock.now >= nextSearch, let frame = try camera.takeFrame() else { return nil }
+        guard let frame = try camera.takeFrame() else { return nil }
         nextSearch = .now + Self.interval
         do throws(PictureError) {
             return try frame.searchable()

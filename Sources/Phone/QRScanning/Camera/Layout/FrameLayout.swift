@@ -58,7 +58,14 @@ struct FrameLayout: Hashable, Sendable {
     ///   - width: The agreed width.
     ///   - height: The agreed height.
     ///   - blocks: The blocks of memory; planes are in one block each, or all in the first.
-    init(_ format: PixelFormat, width: Int, height: Int, blocks: [Block]) throws(Flaw) {
+    ///   - hasColors: False to leave out planes with colors.
+    init(
+        _ format: PixelFormat,
+        width: Int,
+        height: Int,
+        blocks: [Block],
+        hasColors: Bool = true
+    ) throws(Flaw) {
         guard (1...CodeSearch.longestSide).contains(width), (1...CodeSearch.longestSide).contains(height) else {
             throw .size
         }
@@ -67,7 +74,7 @@ struct FrameLayout: Hashable, Sendable {
         self.width = width
         self.height = height
         first = try Self.plane(block, 0, rowBytes: format.rowBytes(width: width), rows: height)
-        colors = Self.colorPlanes(format, width: width, height: height, first: first, blocks)
+        colors = hasColors ? Self.colorPlanes(format, width: width, height: height, first: first, blocks) : []
     }
 
     /// Returns the range of a block's data.

@@ -42,6 +42,9 @@ final class CameraNodes {
     /// The cameras, as soon as all nodes are known, and again after each change.
     private(set) var cameras: [CameraNode]?
 
+    /// True if everything about the present nodes is known.
+    var isSettled: Bool { rounds >= Self.requiredRounds }
+
     fileprivate let connection: PipeWireConnection
     fileprivate let nodeEvents: UnsafeMutablePointer<hybrid_node_events>
     private let registry: OpaquePointer
@@ -121,7 +124,7 @@ final class CameraNodes {
     private func done(_ number: CInt) {
         guard number == pending else { return }
         rounds += 1
-        guard rounds >= Self.requiredRounds else {
+        guard isSettled else {
             pending = connection.synchronize()
             return
         }
@@ -129,7 +132,7 @@ final class CameraNodes {
     }
 
     private func change() {
-        if rounds >= Self.requiredRounds { publish() }
+        if isSettled { publish() }
     }
 
     private func publish() {

@@ -15,7 +15,19 @@ final class CameraStream {
         case failed(String)
     }
 
+    /// A frame that is wanted.
+    enum Wish: Hashable {
+        /// None: buffers are given back at once.
+        case nothing
+        /// The next one; the brightness is enough.
+        case brightness
+        /// The next one with its colors.
+        case colors
+    }
+
     private(set) var state = State.waiting
+    /// The frame that is wanted.
+    var wish = Wish.nothing
     /// The flaw of the last frame that was skipped.
     private(set) var lastFlaw: FrameLayout.Flaw?
 
@@ -24,8 +36,8 @@ final class CameraStream {
     private let hook: UnsafeMutablePointer<spa_hook>
     private let events: UnsafeMutablePointer<hybrid_stream_events>
     private var format: CameraFormat?
-    /// The newest buffer, until it is read or replaced.
-    private var newest: UnsafeMutablePointer<hybrid_buffer>?
+    /// The frame that was wanted, until it is taken.
+    private var frame: Result<CapturedFrame, CameraError>?
 
     /// Memory for parameters of a stream, which the library copies.
     private typealias Parameters = UnsafeMutablePointer<UnsafePointer<spa_pod>?>
@@ -55,11 +67,7 @@ final class CameraStream {
         events.pointee.param_changed = { data, id, param in
             if id == SPA_PARAM_Format.rawValue { CameraStream.of(data)?.agree(on: param) }
         }
-        events.pointee.process = { data in CameraStream.of(data)?.takeNewest() }
-        events.pointee.remove_buffer = { data, buffer in
-            guard let stream = CameraStream.of(data), stream.newest == buffer else { return }
-            stream.newest = nil
-        }
+        events.pointee.process = { data in CameraStream.of(data)?.process() }
         functions.pointee.pw_stream_add_listener(stream, hook, events, Unmanaged.passUnretained(self).toOpaque())
         let formats = PixelFormat.allCases.map(\.identifier)
         let code = Self.withParameters(HYBRID_FORMAT_PARAMS) { memory, parameters -> CInt in
@@ -80,7 +88,6 @@ final class CameraStream {
     }
 
     deinit {
-        release()
         hybrid_hook_remove(hook)
         connection.functions.pointee.pw_stream_destroy(stream)
         hook.deallocate()
@@ -116,8 +123,6 @@ final class CameraStream {
     }
 
     private func agree(on parameter: UnsafePointer<spa_pod>?) {
-        // Buffers of another format may follow.
-        release()
         format = nil
         guard let parameter else { return }
         var agreed = hybrid_video_format()
@@ -129,41 +134,38 @@ final class CameraStream {
         }
     }
 
-    private func takeNewest() {
+    /// Copies the newest frame if it is wanted, and gives all buffers back, because cameras have few.
+    private func process() {
+        var newest: UnsafeMutablePointer<hybrid_buffer>?
         while let buffer = connection.functions.pointee.pw_stream_dequeue_buffer(stream) {
-            release()
+            newest.map(giveBack)
             newest = buffer
+        }
+        guard let newest else { return }
+        defer { giveBack(newest) }
+        guard wish != .nothing, let format, let buffer = newest.pointee.buffer else { return }
+        do throws(SharedFrame.Failure) {
+            frame = .success(try SharedFrame(buffer).copy(format, hasColors: wish == .colors))
+            wish = .nothing
+        } catch {
+            switch error {
+            case .flaw(let flaw): lastFlaw = flaw
+            case .picture(let error): frame = .failure(.picture(error))
+            }
         }
     }
 
-    /// Gives the newest buffer back.
-    private func release() {
-        guard let newest else { return }
-        _ = connection.functions.pointee.pw_stream_queue_buffer(stream, newest)
-        self.newest = nil
+    private func giveBack(_ buffer: UnsafeMutablePointer<hybrid_buffer>) {
+        _ = connection.functions.pointee.pw_stream_queue_buffer(stream, buffer)
     }
 
     // MARK: - Frames
 
-    /// True if there is a frame that was not read.
-    var hasFrame: Bool { newest != nil }
-
-    /// Copies the newest frame and gives its memory back; `nil` if there is none or if it is flawed.
+    /// Returns the frame that was wanted, once; `nil` if there is none yet.
     ///
     /// - Throws: ``CameraError`` if there is not enough memory.
-    func nextFrame() throws(CameraError) -> CapturedFrame? {
-        guard let newest, let buffer = newest.pointee.buffer else { return nil }
-        defer { release() }
-        guard let format else { return nil }
-        do throws(SharedFrame.Failure) {
-            return try SharedFrame(buffer).copy(format)
-        } catch {
-            switch error {
-            case .flaw(let flaw):
-                lastFlaw = flaw
-                return nil
-            case .picture(let error): throw .picture(error)
-            }
-        }
+    func takeFrame() throws(CameraError) -> CapturedFrame? {
+        defer { frame = nil }
+        return try frame?.get()
     }
 }

@@ -5,13 +5,21 @@
 /// It selects a camera, follows it when it is unplugged, and reports what keeps it from sending frames. The library does not
 /// report everything: a missing session manager, or a format that is not supported, shows only in the lack of frames.
 final class PipeWireCamera {
-    /// Time until the daemon answers, until there is a camera, and until that has started.
-    ///
-    /// The session manager may be starting, too.
-    private static let patience = Duration.seconds(3)
+    /// Time limits.
+    struct Limits {
+        /// Time until the daemon answers, until there is a camera, and until that has started.
+        ///
+        /// The session manager may be starting, too.
+        var patience = Duration.seconds(3)
+        /// Time in which all frames are flawed.
+        var flaws = Duration.seconds(3)
+        /// Time without a frame after which a started camera counts as stopped.
+        var silence = Duration.seconds(10)
+    }
+
     /// Time between two attempts to connect the stream.
     private static let retryInterval = Duration.milliseconds(200)
-    /// Time after a failure in which the camera may turn out to be unplugged.
+    /// Time after a failure in which the camera may turn out to be unplugged, and after that in which another may appear.
     private static let grace = Duration.milliseconds(300)
 
     /// The camera that sends frames, or will.
@@ -19,7 +27,7 @@ final class PipeWireCamera {
 
     private let connection: PipeWireConnection
     private let nodes: CameraNodes
-    private let maximumSilence: Duration
+    private let limits: Limits
     /// The time of the connection, or of the last selection, from which on the camera is waited for.
     private var start = ContinuousClock.now
     private var selection: CameraSelection
@@ -31,20 +39,21 @@ final class PipeWireCamera {
     private var failure: ContinuousClock.Instant?
     /// The camera that was unplugged.
     private var lost: CameraNode?
+    private var lossTime = ContinuousClock.now
 
     /// Connects to the daemon; the camera starts later.
     ///
     /// - Parameters:
     ///   - selection: The camera.
     ///   - daemon: The path of the daemon's socket; that of the user's session if `nil`.
-    ///   - silence: Time without a frame after which a started camera counts as stopped.
+    ///   - limits: Time limits.
     /// - Throws: ``CameraError``.
     init(
         _ selection: CameraSelection,
         daemon: String? = nil,
-        silence: Duration = .seconds(10)
+        limits: Limits = Limits()
     ) throws(CameraError) {
-        (self.selection, maximumSilence) = (selection, silence)
+        (self.selection, self.limits) = (selection, limits)
         connection = try PipeWireConnection(daemon)
         nodes = try CameraNodes(connection)
     }
@@ -61,27 +70,29 @@ final class PipeWireCamera {
         disconnect()
     }
 
-    /// True if there is a frame that was not taken.
-    var hasFrame: Bool { stream?.hasFrame ?? false }
-
-    /// Takes the newest frame; `nil` if there is none, or if it is flawed.
+    /// Returns the frame that was wanted, once; `nil` if there is none yet.
     ///
     /// - Throws: ``CameraError`` if there is not enough memory.
     func takeFrame() throws(CameraError) -> CapturedFrame? {
-        guard let frame = try stream?.nextFrame() else { return nil }
+        guard let frame = try stream?.takeFrame() else { return nil }
         lastSign = .now
         return frame
     }
 
     /// Waits for events, but at most for a time or until a descriptor is readable, and follows them.
     ///
+    /// - Parameters:
+    ///   - limit: The time.
+    ///   - wish: The frame that is wanted, if it comes in this time.
+    ///   - waker: The descriptor.
     /// - Throws: ``CameraError`` if no frames will follow.
-    func advance(for limit: Duration, _ waker: CInt = -1) throws(CameraError) {
+    func advance(for limit: Duration, _ wish: CameraStream.Wish, _ waker: CInt = -1) throws(CameraError) {
+        stream?.wish = wish
         connection.wait(for: limit, waker)
         guard !connection.isClosed else { throw .pipeWireEnded }
         let now = ContinuousClock.now
         guard let cameras = nodes.cameras else {
-            guard now - start < Self.patience else { throw .pipeWireIsSilent }
+            guard now - start < limits.patience else { throw .pipeWireIsSilent }
             return
         }
         if let current, !cameras.contains(where: { $0.serial == current.serial }) { lose(current) }
@@ -94,8 +105,12 @@ final class PipeWireCamera {
 
     private func connect(_ cameras: [CameraNode], _ now: ContinuousClock.Instant) throws(CameraError) {
         guard let camera = selection.camera(of: cameras) else {
-            if let lost { throw .unplugged(lost.title) }
-            guard now - start >= Self.patience else { return }
+            if let lost {
+                // Another one may be about to be known.
+                guard now - lossTime >= Self.grace, nodes.isSettled else { return }
+                throw .unplugged(lost.title)
+            }
+            guard now - start >= limits.patience else { return }
             if case .only(let name) = selection { throw .noCamera(named: name) }
             throw CameraDevices.areThere ? .noCameraNode : .noCamera
         }
@@ -112,7 +127,7 @@ final class PipeWireCamera {
         let silence = now - lastSign
         switch stream.state {
         case .failed(let reason):
-            if reason.contains("no target node") || reason.contains("target not found"), now - start < Self.patience {
+            if reason.contains("no target node") || reason.contains("target not found"), now - start < limits.patience {
                 disconnect()
                 nextAttempt = now + Self.retryInterval
                 return
@@ -124,16 +139,17 @@ final class PipeWireCamera {
             throw .failed(camera.title, reason)
         case .ended: lose(camera)
         case .waiting:
-            if silence >= Self.patience { throw .notStarted(camera.title) }
+            if silence >= limits.patience { throw .notStarted(camera.title) }
         case .streaming:
-            if let flaw = stream.lastFlaw, silence >= Self.patience { throw .flawed(camera.title, flaw.rawValue) }
-            if silence >= maximumSilence { throw .silent(camera.title) }
+            if let flaw = stream.lastFlaw, silence >= limits.flaws { throw .flawed(camera.title, flaw.rawValue) }
+            if silence >= limits.silence { throw .silent(camera.title) }
         }
     }
 
     private func lose(_ camera: CameraNode) {
         disconnect()
         lost = camera
+        lossTime = .now
     }
 
     private func disconnect() {

@@ -42,13 +42,19 @@ struct SharedFrame {
         (self.blocks, self.isCorrupted) = (blocks, isCorrupted)
     }
 
-    /// Copies the frame.
-    func copy(_ format: CameraFormat) throws(Failure) -> CapturedFrame {
+    /// Copies the frame, and planes with colors only if they are wanted.
+    func copy(_ format: CameraFormat, hasColors: Bool) throws(Failure) -> CapturedFrame {
         guard !isCorrupted else { throw .flaw(.corrupted) }
         guard let pixels = format.pixels else { return try copyPicture(format) }
         let layout: FrameLayout
         do throws(FrameLayout.Flaw) {
-            layout = try FrameLayout(pixels, width: format.width, height: format.height, blocks: blocks)
+            layout = try FrameLayout(
+                pixels,
+                width: format.width,
+                height: format.height,
+                blocks: blocks,
+                hasColors: hasColors
+            )
         } catch {
             throw .flaw(error)
         }

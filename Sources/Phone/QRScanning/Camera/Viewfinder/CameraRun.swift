@@ -49,17 +49,17 @@ final class CameraRun {
     func advance(_ selection: CameraSelection?) throws(CameraError) {
         if let selection { camera.select(selection) }
         thread.waker.reset()
+        let now = ContinuousClock.now
+        let (isShown, isSearched) = (now >= nextPicture, now >= nextSearch && search.isIdle)
+        let wish: CameraStream.Wish = isShown ? .colors : isSearched ? .brightness : .nothing
         let next = search.isIdle ? min(nextPicture, nextSearch) : nextPicture
-        let wait = camera.hasFrame ? min(next - .now, Self.longestWait) : Self.longestWait
-        try camera.advance(for: wait, thread.waker.descriptor)
+        let wait = wish == .nothing ? min(next - now, Self.longestWait) : Self.longestWait
+        try camera.advance(for: wait, wish, thread.waker.descriptor)
         guard !thread.isStopped else { return }
         reportCameras()
         if let picture = search.takePicture() { try handle(picture) }
         if let result = search.takeResult() { try handle(result) }
-        guard !isOver, camera.hasFrame else { return }
-        let now = ContinuousClock.now
-        let (isShown, isSearched) = (now >= nextPicture, now >= nextSearch && search.isIdle)
-        guard isShown || isSearched, let frame = try camera.takeFrame() else { return }
+        guard !isOver, let frame = try camera.takeFrame() else { return }
         do throws(PictureError) {
             if isShown {
                 nextPicture = now + .seconds(1) / max(1, options.picturesPerSecond)
