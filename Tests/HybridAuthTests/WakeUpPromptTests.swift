@@ -50,6 +50,8 @@ struct WakeUpPromptTests {
                 texts.withLock { $0.append(call.body[4].text ?? "") }
                 if case .array(_, let actions) = call.body[5], let first = actions.first {
                     let connection = own.withLock { $0 }
+                    let token: [BusValue] = [.uint32(7), .string("token-\(texts.withLock { $0.count })")]
+                    connection?.emit("/org/freedesktop/Notifications", name, "ActivationToken", token)
                     connection?.emit("/org/freedesktop/Notifications", name, "ActionInvoked", [.uint32(7), first])
                 }
                 return .values([.uint32(7)])
@@ -130,6 +132,8 @@ struct WakeUpPromptTests {
                 #expect(await prompt.ask(Self.question(requester)) == .approved)
             }
             let shown = texts.withLock { $0 }
+            #expect(prompt.takeActivation() == ["XDG_ACTIVATION_TOKEN": "token-2"])
+            #expect(prompt.takeActivation() == [:], "a token is used once")
             let guest = "for a website, a sandboxed program or another host."
             #expect(shown.first?.contains("laptop") == true && shown.first?.contains("website") == false)
             #expect(shown.last?.hasSuffix(guest) == true)

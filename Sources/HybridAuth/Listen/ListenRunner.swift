@@ -156,7 +156,10 @@ struct ListenRunner: Sendable {
     private func performAndReport(_ wakeUp: ApprovedWakeUp, _ label: String, _ identity: PhoneIdentity) async {
         var progress = progress
         do {
-            let questioner = try Questioner.forSignIn(settings) { [progress] in progress.notify($0, $1) }
+            let variables = prompt.takeActivation()
+            let questioner = try Questioner.forSignIn(settings, variables: variables) { [progress] in
+                progress.notify($0, $1)
+            }
             progress.questioner = questioner
             questioner.start()
             try await BluetoothRadio.whileOpen(adapter, progress) { [progress] radio in

@@ -24,10 +24,12 @@ struct FingerprintPrompt: Sendable {
     /// Creates an offer; returns `nil` if the user did not allow fingerprints for the vault.
     init?(_ vault: Vault, _ progress: AnswerProgress) {
         guard vault.allowsFingerprint, let id = VaultID(vault.id) else { return nil }
-        agent = VaultAgentClient(environment: ProcessEnvironment.variables)
-        self.vault = id
-        isTest = vault.isTest
-        self.progress = progress
+        self.init(VaultAgentClient(environment: ProcessEnvironment.variables), id, isTest: vault.isTest, progress)
+    }
+
+    /// Creates an offer for a vault whose key an agent may have.
+    init(_ agent: VaultAgentClient, _ vault: VaultID, isTest: Bool, _ progress: AnswerProgress) {
+        (self.agent, self.vault, self.isTest, self.progress) = (agent, vault, isTest, progress)
     }
 
     /// True if the agent has the key, so that a finger suffices.

@@ -18,11 +18,33 @@ struct WakeUpPrompt: Sendable {
     /// The pinentry program; `nil` for the default.
     let pinentry: String?
     /// The program that asks in place of pinentry; `nil` for pinentry.
-    var askProgram: String?
+    let askProgram: String?
     /// The environment, which names the session bus.
     let environment: [String: String]
     /// Returns true while the session is locked; it may block.
     let isLocked: @Sendable () -> Bool
+    /// The token of the last notification, which lets the window of the request come to the front.
+    private let activation = Locked<String?>(nil)
+
+    /// Creates a prompt.
+    init(
+        pinentry: String?,
+        askProgram: String? = nil,
+        environment: [String: String],
+        isLocked: @escaping @Sendable () -> Bool
+    ) {
+        (self.pinentry, self.askProgram) = (pinentry, askProgram)
+        (self.environment, self.isLocked) = (environment, isLocked)
+    }
+
+    /// Returns the variable with the token of the last notification, once; empty if there is none.
+    func takeActivation() -> [String: String] {
+        let token = activation.withLock { token in
+            defer { token = nil }
+            return token
+        }
+        return token.map { ["XDG_ACTIVATION_TOKEN": $0] } ?? [:]
+    }
 
     /// Returns the words for the type of a request, after "to".
     static func verb(_ hint: RequestHint) -> String { hint == .makeCredential ? "create a passkey" : "sign in" }
@@ -47,7 +69,10 @@ struct WakeUpPrompt: Sendable {
                 decline: "Not now"
             )
             do throws(DesktopNotification.Failure) {
-                switch try await notification.ask(on: address, within: question.limit) {
+                let answer = try await notification.ask(on: address, within: question.limit) { token in
+                    activation.withLock { $0 = token }
+                }
+                switch answer {
                 case .agreed: return await isUnlocked(before: end) ? .approved : .unanswered
                 case .declined: return .declined
                 case .dismissed, .expired: return .unanswered

@@ -69,10 +69,16 @@ package struct DesktopNotification: Sendable {
     /// - Parameters:
     ///   - address: The session bus.
     ///   - limit: The time to answer.
-    package func ask(on address: BusAddress, within limit: Duration) async throws(Failure) -> Answer {
+    ///   - activate: Called with the token that lets a window of the answer come to the front (xdg-activation), if the
+    ///     server sends one.
+    package func ask(
+        on address: BusAddress,
+        within limit: Duration,
+        activate: @escaping @Sendable (_ token: String) -> Void = { _ in }
+    ) async throws(Failure) -> Answer {
         do throws(BusError) {
             return try await BusConnection.with(address) { connection throws(BusError) in
-                try await ask(over: connection, within: limit)
+                try await ask(over: connection, within: limit, activate)
             }
         } catch {
             throw Failure(error)
@@ -135,7 +141,11 @@ package struct DesktopNotification: Sendable {
         }
     }
 
-    private func ask(over connection: BusConnection, within limit: Duration) async throws(BusError) -> Answer {
+    private func ask(
+        over connection: BusConnection,
+        within limit: Duration,
+        _ activate: @escaping @Sendable (String) -> Void
+    ) async throws(BusError) -> Answer {
         try await Self.requireActions(over: connection)
         let server = try await connection.owner(of: Self.name)
         let (signals, continuation) = AsyncStream<BusMessage>.makeStream(bufferingPolicy: .bufferingOldest(256))
@@ -144,7 +154,8 @@ package struct DesktopNotification: Sendable {
         _ = try await connection.observe([rule]) { event in
             switch event {
             case .signal(let message):
-                let isAnswer = ["ActionInvoked", "NotificationClosed"].contains { message.isSignal(Self.name, $0) }
+                let names = ["ActionInvoked", "NotificationClosed", Self.activation]
+                let isAnswer = names.contains { message.isSignal(Self.name, $0) }
                 if isAnswer, message.sender == server { continuation.yield(message) }
             case .disconnected: continuation.finish()
             }
@@ -152,7 +163,7 @@ package struct DesktopNotification: Sendable {
         // Critical and without expiry: it stays until the question is over.
         let actions = [Self.agreement, actions.agree, Self.refusal, actions.decline]
         let number = try await notify(over: connection, urgency: 2, expiry: 0, actions: actions)
-        let answer = await Self.firstAnswer(in: signals, from: server, about: number, within: limit)
+        let answer = await Self.firstAnswer(in: signals, from: server, about: number, within: limit, activate)
         connection.send(Self.name, Self.path, Self.name, "CloseNotification", [.uint32(number)])
         if Task.isCancelled { throw .cancelled }
         guard let answer else { throw .disconnected }
@@ -177,10 +188,12 @@ package struct DesktopNotification: Sendable {
         in signals: AsyncStream<BusMessage>,
         from server: String?,
         about number: UInt32,
-        within limit: Duration
+        within limit: Duration,
+        _ activate: @escaping @Sendable (String) -> Void
     ) async -> Answer? {
         @Sendable func next() async -> Reaction? {
             for await signal in signals where signal.sender == server && signal.body.first == .uint32(number) {
+                if let token = Self.token(signal) { activate(token) }
                 if let reaction = reaction(signal) { return reaction }
             }
             return nil
@@ -210,9 +223,20 @@ package struct DesktopNotification: Sendable {
         }
     }
 
+    /// The signal with an activation token, which precedes `ActionInvoked`.
+    private static let activation = "ActivationToken"
+    /// Maximum length of an activation token in bytes.
+    private static let maximumToken = 1024
+
+    /// Returns the activation token of a signal; `nil` for other signals.
+    private static func token(_ signal: BusMessage) -> String? {
+        guard signal.member == activation, signal.body.count > 1, let token = signal.body[1].text else { return nil }
+        return token.utf8.count <= maximumToken ? token : nil
+    }
+
     /// Returns the meaning of a signal; `nil` for actions that were not offered, such as a click on the text.
     private static func reaction(_ signal: BusMessage) -> Reaction? {
-        guard signal.body.count > 1 else { return nil }
+        guard signal.body.count > 1, signal.member != activation else { return nil }
         if signal.member == "ActionInvoked" {
             return switch signal.body[1].text {
             case agreement: .chosen(.agreed)
