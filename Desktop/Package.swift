@@ -22,6 +22,7 @@ let hasAdwaita = access("/usr/include/libadwaita-1/adw-alert-dialog.h", R_OK) ==
 
 let primitives: Target.Dependency = .product(name: "HybridPrimitives", package: "hybrid")
 let program: Target.Dependency = .product(name: "HybridProgram", package: "hybrid")
+let qrScanning: Target.Dependency = .product(name: "HybridQRScanning", package: "hybrid")
 let qrCode: Target.Dependency = .product(name: "HybridQRCode", package: "hybrid")
 
 let prompt: [Target] = [
@@ -93,8 +94,14 @@ let adwaita: [Target] = [
     .executableTarget(
         name: "HybridPasskeys",
         dependencies: [
-            "HybridPasskeysModel", "HybridLineInput", "HybridTranslation", "HybridWidgets", "CHybridAdwaita",
-            primitives, program,
+            "HybridPasskeysModel", "HybridTranslation", "HybridWidgets", "CHybridAdwaita", primitives, program,
+            qrScanning,
+        ],
+        resources: [
+            .embedInCode("Interface/care.ui"), .embedInCode("Interface/computers.ui"),
+            .embedInCode("Interface/passkeys.ui"), .embedInCode("Interface/scan.ui"),
+            .embedInCode("Interface/style.css"), .embedInCode("Interface/welcome.ui"),
+            .embedInCode("Interface/window.ui"),
         ],
         swiftSettings: settings
     ),

@@ -3,6 +3,7 @@
 #include <adwaita.h>
 #include <glib-unix.h>
 
+#include "application.h"
 #include "sheet.h"
 
 // Macros for casts and variadic functions, neither of which Swift imports. All functions take any object, so that Swift
