@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One function per case; each raises Failed, or returns nothing or a note."""
+from environment import LAPTOP
+from harness.waiting import Failed
+
+CODE = "FIDO:/" + "0912" + "73" * 82
+ADA = "ada@example.com"
+# Containers and pictures need no names.
+SILENT = ("list", "panel", "filler", "frame", "list item", "scroll pane", "grouping", "generic", "viewport", "tab panel")
+
+
+def check(is_so, what):
+    if not is_so:
+        raise Failed(what)
+
+
+def unlock(app):
+    app.tap("Unlock Passkeys")
+    app.until_named(ADA, "list item")
+
+
+def check_page(app, page):
+    """Checks that each control has a name and is large enough for a finger."""
+    app.picture(f"-{page}")
+    for role, name, states, (_, _, width, height) in app.elements():
+        if "focusable" in states and not name:
+            check(role in SILENT, f"{page}: a {role} has no name")
+        # The buttons of the window are those of the desktop, and not on phones.
+        if role in ("button", "toggle button", "list item") and name not in ("Minimize", "Maximize", "Close") and width > 1:
+            check(height >= 44, f"{page}: the {role} {name!r} is {height} pixels high")
+
+
+def passkeys(env, name):
+    """List, plain names, search, details and history."""
+    with env.open(name) as app:
+        app.until_named("Scan a Code", "button")
+        check_page(app, "locked")
+        unlock(app)
+        names = app.names()
+        check("bbob/b co" in names, f"expected the name without markup, found {names}")
+        sites = [one for one in names if one in ("example.com", "github.com", "shop.example", "ssh:laptop")]
+        check(sites == sorted(sites) and len(sites) == 4, f"expected four sites in order, found {sites}")
+        check_page(app, "list")
+        app.tap("Search passkeys", "entry", "text")
+        app.type("lovelace exam")
+        app.until_gone("github.com")
+        app.tap(ADA)
+        app.until_named("Delete Passkey…", "button")
+        app.until_named("Declined")
+        check(app.until_commanded("the command show", lambda one: one["do"] == "show"), "")
+        check_page(app, "details")
+
+
+def rename(env, name):
+    """A new name, and the earlier one again."""
+    with env.open(name, screen=LAPTOP) as app:
+        unlock(app)
+        app.tap(ADA)
+        app.until_named("Delete Passkey…", "button")
+        app.tap("Account", "text", "entry")
+        app.press("ctrl+a")
+        app.type("countess")
+        app.press("Return")
+        told = app.until_commanded("the command rename", lambda one: one["do"] == "rename")
+        check((told["name"], told["displayName"]) == ("countess", "Ada Lovelace"), f"told {told}")
+        app.tap("Undo")
+        app.until_commanded("the earlier name", lambda one: isinstance(one, dict) and one.get("name") == ADA)
+        app.until_named(ADA, "list item")
+
+
+def delete(env, name):
+    """The passkey disappears after the helper has asked."""
+    with env.open(name, story="recovered") as app:
+        unlock(app)
+        app.tap("ada", "list item")
+        app.tap("Delete Passkey…")
+        app.until_named("The passkey of github.com is deleted")
+        app.until_gone("github.com")
+
+
+def declined(env, name):
+    """A declined deletion changes nothing."""
+    with env.open(name, story="declined") as app:
+        unlock(app)
+        app.tap(ADA)
+        app.tap("Delete Passkey…")
+        app.until_commanded("the command delete", lambda one: one["do"] == "delete")
+        app.until_named("Delete Passkey…", "button")
+        app.tap("Back")
+        app.until_named(ADA, "list item")
+
+
+def locked(env, name):
+    """The list disappears when the user locks it; a wait after wrong PINs is said in the app's words."""
+    with env.open(name) as app:
+        unlock(app)
+        app.menu("Down", "Down")
+        app.until_named("Unlock Passkeys", "button")
+        check(ADA not in app.names(), "the list is still there")
+    with env.open(f"{name}-wait", story="pin-wait") as app:
+        app.tap("Unlock Passkeys")
+        app.until_named("Too many wrong PINs. Try again in 2 minutes.")
+
+
+def link(env, name):
+    """A second start passes its link to the first, which passes it on by standard input."""
+    with env.open(name) as app:
+        app.until_named("Scan a Code", "button")
+        status = app.start_again(CODE.lower())
+        check(status == 0, f"the second start ended with {status}")
+        app.until_named("Signed in")
+        told = app.until_commanded("the scan", lambda one: "scan" in one)
+        check(told.split() == ["scan", "-", "--from-link", "--json", CODE.lower()], f"told {told}")
+        check_page(app, "done")
+        app.start_again("FIDO:/nonsense")
+        app.until_named("This link is no code of a sign-in")
+
+
+def lost(env, name):
+    """A failure is said in the app's words, with those of the helper below."""
+    with env.open(name, story="lost", arguments=[CODE]) as app:
+        app.until_named("The other device did not find this one")
+        app.until_named("Try Again", "button")
+        app.until_named("The device that shows the code did not find this one. Move closer.")
+
+
+def cancelled(env, name):
+    """Cancel interrupts the helper."""
+    with env.open(name, story="slow", arguments=[CODE]) as app:
+        app.until_named("Connecting to the other device")
+        check_page(app, "connecting")
+        app.tap("Cancel")
+        app.until_named("Ready to scan")
+        app.until_commanded("the interruption", lambda one: one == "interrupted")
+
+
+def no_camera(env, name):
+    """Without a camera, pictures and the clipboard remain."""
+    with env.open(name) as app:
+        app.tap("Scan a Code")
+        app.until_named("Try Again", "button")
+        for other in ("Image", "Paste"):
+            app.until_named(other, "button")
+        check_page(app, "scan")
+
+
+def exported(env, name):
+    """Other programs can activate only what shows a page."""
+    with env.open(name) as app:
+        unlock(app)
+        found = app.exported()
+        check(found == ["passkeys", "scan"], f"the session bus has the actions {found}")
+
+
+def welcome(env, name):
+    """The first start, to the list."""
+    with env.open(name, story="no-vault") as app:
+        app.tap("Begin")
+        app.until_named("Choose a Relay")
+        check_page(app, "relay")
+        app.tap("Enter Its Name", "radio button")
+        app.tap("Number or host name", "text", "entry")
+        app.type("cable.example")
+        app.tap("Check and Save")
+        app.tap("Next")
+        app.tap("Choose a PIN")
+        app.until_named("Write Down a Recovery Code")
+        app.tap("Later")
+        app.until_named("Unlock Passkeys", "button")
+        told = [one for one in app.commands if isinstance(one, str)]
+        check(told[:1] == ["setup --json --tunnel-domain=cable.example"], f"told {told}")
+
+
+def check_device(env, name):
+    """The findings, in the app's words."""
+    with env.open(name) as app:
+        app.until_named("Scan a Code", "button")
+        app.menu()
+        app.until_named("1 problem prevents signing in")
+        names = app.names()
+        for text in ("No answer, or none chosen", "Without a recovery code the vault is lost with this device", "Not checked"):
+            check(text in names, f"expected {text!r}, found {names}")
+        check_page(app, "check")
+
+
+def computers(env, name):
+    """The list, unmuting and forgetting."""
+    with env.open(name) as app:
+        app.tap("Computers")
+        app.until_named("Muted, because you declined several requests")
+        check_page(app, "list")
+        app.tap("studio")
+        app.tap("Unmute")
+        app.until_commanded("unmute", lambda one: one == f"links unmute --json -- {'bb' * 16}")
+        app.tap("Forget…")
+        app.tap("Forget")
+        app.until_commanded("forget", lambda one: one == f"links forget --json -- {'bb' * 16}")
+
+
+def vault(env, name):
+    """The page of the vault."""
+    with env.open(name) as app:
+        app.until_named("Scan a Code", "button")
+        app.menu("Down")
+        app.until_named("There is no fingerprint sensor")
+        check_page(app, "vault")
+
+
+def large_text(env, name):
+    """Nothing is cut off at twice the size; GTK complains about what does not fit."""
+    with env.open(name, text=2, theme="dark") as app:
+        app.until_named("Scan a Code", "button")
+        app.picture("-locked")
+        unlock(app)
+        app.picture("-list")
+
+
+CASES = {
+    "passkeys": passkeys, "rename": rename, "delete": delete, "declined": declined, "locked": locked, "link": link,
+    "lost": lost, "cancelled": cancelled, "no-camera": no_camera, "exported": exported, "welcome": welcome,
+    "check-device": check_device, "computers": computers, "vault": vault, "large-text": large_text,
+}
