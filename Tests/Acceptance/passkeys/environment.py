@@ -19,8 +19,10 @@ from harness.waiting import Failed, Waiting, must
 
 ORIGIN = "https://localhost"
 PIN = "472913"
-APPLICATION = "io.github.hybrid_signin.Passkeys"
 PHONE = (360, 720)
+# The part of the app's border that the places of the accessibility service leave out; the sheet has none.
+BORDER = 10
+TAPPED = ("button", "list item", "toggle button", "radio button", "page tab", "tab", "switch", "entry", "text")
 CAMERA_SIZE = (960, 540)
 LIMIT = 60
 
@@ -51,7 +53,7 @@ class AppEnvironment(TestEnvironment):
         self.auth.write_text(WRAPPER.format(auth=self.programs.auth, host=HOST, port=self.relay.port),
                              encoding="ascii")
         self.auth.chmod(0o700)
-        self.screen = self.keep(Screen(self.folder, self.waiting, size="{}x{}".format(*PHONE)))
+        self.screen = self.keep(Screen(self.folder, self.waiting, size="1400x1000"))
         self.bus = self.keep(SessionBus(self.folder, self.waiting, self.screen.environment))
         settings = self.folder.home / ".config/hybrid"
         settings.mkdir(parents=True)
@@ -90,11 +92,12 @@ class AppEnvironment(TestEnvironment):
         self.hide_code()
         return []
 
-    def show_code(self, picture):
-        """Points the camera at a picture of a code."""
+    def show_code(self, picture, blank=False):
+        """Points the camera at a picture of a code, or at a wall."""
         self.hide_code()
         raw, (width, height) = self.folder.scratch / f"code-{self.number()}.gray", CAMERA_SIZE
-        brief(["convert", str(picture), "-resize", "480x480", "-background", "white", "-gravity", "center", "-extent",
+        colors = ["-fill", "gray", "-colorize", "100"] if blank else []
+        brief(["convert", str(picture), *colors, "-resize", "480x480", "-background", "white", "-gravity", "center", "-extent",
                f"{width}x{height}", "-depth", "8", f"gray:{raw}"], environment=self.environment)
         self.camera = Program(
             "camera", [self._camera_program, "format=YUY2", f"width={width}", f"height={height}", f"file={raw}",
@@ -116,7 +119,8 @@ class AppEnvironment(TestEnvironment):
         client = Client("hybrid-client", [
             self.programs.client, "show-qr", "--json", "--request", request, "--origin", ORIGIN, "--adapter", "hci0",
             "--cacert", self.certificates.authority, "--connect-to", f"{HOST}:443:127.0.0.1:{self.relay.port}",
-            "--qr-output", picture], log=self.folder.path(f"client-{number}.log"), environment=self.environment)
+            "--qr-output", picture], log=self.folder.path(f"client-{number}.log"),
+            environment=self.folder.environment(DBUS_SYSTEM_BUS_ADDRESS=self.radio.address))
         client.picture = picture
         self.waiting.until("a picture of the code", lambda: picture.exists() and '"state":"scan"' in client.said(),
                            LIMIT)
@@ -151,7 +155,10 @@ class App:
                                 log=env.folder.path(f"{name}.log"), environment=env.environment)
 
     def __enter__(self):
-        self.until_named("button", "Main Menu")
+        window = self._env.waiting.until("the window", lambda: self._window(self.pid), LIMIT)
+        width, height = map(str, PHONE)
+        brief(["xdotool", "windowmove", window, "0", "0", "windowsize", "--sync", window, width, height],
+              environment=self._env.environment, check=False)
         return self
 
     def __exit__(self, kind, _error, _trace):
@@ -212,37 +219,47 @@ class App:
     def until_no_sheet(self):
         self._env.waiting.until("the request sheet to close", lambda: not self.child("hybrid-ask"), LIMIT)
 
-    def until_named(self, role, name, *, process=None, without=()):
-        """Waits until a screen reader knows an element, and returns it; `name` is a part of the element's name."""
+    def until_named(self, name, *roles, process=None, part=False):
+        """Waits until a screen reader knows an element that can be used, and returns it.
+
+        `part` is true if `name` is a part of the element's name.
+        """
         seen = []
+
+        def is_it(one):
+            said = one[1] or ""
+            return (name in said if part else name == said) and (not roles or one[0] in roles) and "insensitive" not in one[2]
 
         def look():
             must(self.status is None, f"hybrid-passkeys {self._program.ending}: {self.said()}")
             seen[:] = self.elements(process)
-            return next((one for one in seen if one[0] == role and name in (one[1] or "")
-                         and not set(without) & set(one[2])), None)
+            return next((one for one in seen if is_it(one)), None)
 
         try:
-            return self._env.waiting.until(f"the {role} {name!r}", look, LIMIT, pause=0.1)
+            return self._env.waiting.until(f"the element {name!r} {roles}", look, LIMIT, pause=0.1)
         except Failed as error:
-            raise Failed(f"{error}; found {[one[:3] for one in seen]}") from None
+            raise Failed(f"{error}; found {[one[:3] for one in seen if one[1]]}") from None
 
     def _window(self, process):
         found = brief(["xdotool", "search", "--onlyvisible", "--pid", str(process)],
                       environment=self._env.environment, check=False)
         return next(iter(found.stdout.split()), None)
 
-    def tap(self, role, name, *, process=None):
-        """Taps an element once it can be used."""
-        self.until_named(role, name, process=process, without=("insensitive",))
+    def tap(self, name, *roles, process=None):
+        """Taps an element, as a finger or a mouse does, once it can be used and rests."""
+        roles, place = roles or TAPPED, None
+
+        def rests():
+            nonlocal place
+            before, place = place, self.until_named(name, *roles, process=process)[3]
+            return place == before
+
+        self._env.waiting.until(f"{name!r} to rest", rests, LIMIT, pause=0.1)
         window = self._env.waiting.until("a window", lambda: self._window(process or self.pid), LIMIT)
-        # Its place is final when it has not changed between two looks.
-        place = None
-        while place != (place := self.until_named(role, name, process=process, without=("insensitive",))[3]):
-            pass
         left, top, width, height = place
-        brief(["xdotool", "mousemove", "--window", window, str(left + width // 2), str(top + height // 2), "click",
-               "1"], environment=self._env.environment)
+        border = 0 if process else BORDER
+        brief(["xdotool", "mousemove", "--window", window, str(left + width // 2 + border),
+               str(top + height // 2 + border), "click", "1"], environment=self._env.environment)
 
     def type(self, text):
         brief(["xdotool", "type", "--delay", "20", text], environment=self._env.environment)
@@ -253,10 +270,9 @@ class App:
     def give_pin(self, pin=PIN, agree="Continue"):
         """Types the PIN into the sheet that asks for it."""
         sheet = self.sheet()
-        self.until_named("button", agree, process=sheet, without=("insensitive",))
+        self.until_named(agree, "button", process=sheet)
         self.type(pin)
-        self.tap("button", agree, process=sheet)
-        return sheet
+        self.tap(agree, "button", process=sheet)
 
     def picture(self, suffix=""):
         if self._env.pictures:
