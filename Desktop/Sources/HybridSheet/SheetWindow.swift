@@ -157,10 +157,13 @@ final class SheetWindow {
         for (index, group) in groups.enumerated() {
             let label = Element(type: UInt(gtk_label_get_type()))
             label.set("label", "\(index + 1)  \(group)")
-            label.set("selectable", false)
             label.setClass("monospace")
             label.setClass("group")
-            box.add(label)
+            let cell = Element(type: UInt(gtk_flow_box_child_get_type()))
+            cell.set("child", label)
+            // Only what can be used is reached by Tab.
+            cell.set("focusable", false)
+            box.add(cell)
         }
         box.isVisible = !groups.isEmpty
     }

@@ -67,7 +67,8 @@ class Sheet:
                 "GSETTINGS_BACKEND": "memory", "XENVIRONMENT": str(settings / "resources"), **variables}
             self._errors = env.folder.path(f"{name}.err")
             self.started = time.monotonic()
-            self._program = Program("hybrid-ask", ["sh", "-c", 'exec "$0" 2>"$1"', ask, self._errors],
+            argv = ask if isinstance(ask, list) else [ask]
+            self._program = Program("hybrid-ask", ["sh", "-c", 'exec "$@" 2>"$0"', self._errors, *argv],
                                     log=env.folder.path(f"{name}.out"), environment=self._environment, pipe_input=True)
             self._parts.append(self._program)
             waiting.until("hybrid-ask to be ready", self._is_ready, 30)
@@ -88,7 +89,8 @@ class Sheet:
             self.screen.picture(self._env.folder.path(f"failure-{self._name}.png"))
         self._stop()
         # GTK reports wrong names of properties, and layouts that do not fit, in this way only.
-        complaints = [line for line in self.errors.splitlines() if "CRITICAL" in line or "WARNING" in line]
+        complaints = [line for line in self.errors.splitlines()
+                      if ("CRITICAL" in line or "WARNING" in line) and "session bus" not in line]
         if kind is None and complaints:
             raise Failed(f"hybrid-ask complained: {complaints[0]}")
 
@@ -119,6 +121,10 @@ class Sheet:
     @property
     def status(self):
         return self._program.status
+
+    @property
+    def pid(self):
+        return self._program.pid
 
     @property
     def memory(self):
