@@ -83,12 +83,16 @@ final class AppWindow {
         tree["split"].set("show-content", false)
     }
 
+    /// True if a page is open, even if the window is hidden.
+    func isOpen(_ page: Page) -> Bool {
+        tree["pages"].text("visible-child-name") == page.rawValue
+            && (!tree["split"].flag("collapsed") || tree["split"].flag("show-content"))
+    }
+
     /// True if the user can see a page.
     func isOnScreen(_ page: Page) -> Bool {
-        tree["pages"].text("visible-child-name") == page.rawValue
-            && tree["root"].text("visible-child-name") == "main"
-            && (!tree["split"].flag("collapsed") || tree["split"].flag("show-content"))
-            && element.flag("visible") && !element.flag("suspended")
+        isOpen(page) && tree["root"].text("visible-child-name") == "main" && element.flag("visible")
+            && !element.flag("suspended")
     }
 
     // MARK: - Messages and questions

@@ -49,6 +49,8 @@ final class PasskeysProgram {
                 case .success(let overview):
                     passkeys.showRecoveryBanner(!overview.opensElsewhere)
                     window.showRoot("main")
+                // A link that was opened is answered first; that makes the vault.
+                case .failure where scan.isRunning: window.showRoot("main")
                 case .failure(let failure) where failure.isMissingVault: welcome?.start()
                 case .failure(let failure): window.showProblem(failure)
                 }
@@ -101,6 +103,7 @@ final class PasskeysProgram {
             interface?.load()
             interface?.window.element.on("close-request") { [unowned self] in
                 interface?.passkeys.lock()
+                interface?.scan.cancel()
             }
         }
         interface?.window.element.present()

@@ -15,8 +15,13 @@ final class ScanPage {
     private var viewfinder: Viewfinder?
     private var limit: GLibSource?
     private var last: ScanStage?
-    /// Receives a code of a relay; `nil` while sign-in codes are wanted.
-    var onRelay: ((String) -> Void)?
+    /// True if the camera rests only because the page is not visible.
+    private var isHidden = false
+    /// Receives a code of a relay, or `nil` if the page was left; absent while sign-in codes are wanted.
+    private var onRelay: ((String?) -> Void)?
+
+    /// True while a request is answered.
+    var isRunning: Bool { model.stage.isRunning }
 
     /// Creates the page in a window.
     init(in window: AppWindow) {
@@ -36,21 +41,28 @@ final class ScanPage {
 
     /// Opens the page and looks for a code.
     func open() {
-        onRelay = nil
+        (onRelay, isHidden) = (nil, false)
         window.open(.scan, title: tr("Scan"))
         if !model.needsCamera { model.open() }
         update()
     }
 
-    /// Opens the page and looks for the code of a relay.
-    func openForRelay(_ found: @escaping (String) -> Void) {
+    /// Opens the page and looks for the code of a relay; the closure gets it, or `nil` if the user leaves the page.
+    func openForRelay(_ found: @escaping (String?) -> Void) {
         open()
         onRelay = found
+    }
+
+    /// Ends the request that is answered.
+    func cancel() {
+        model.cancel()
+        process?.interrupt()
     }
 
     /// Answers the code of a link that was opened.
     func open(link: String) {
         guard let code = ScannedCode(link) else { return window.toast(tr("This link is no code of a sign-in")) }
+        window.showRoot("main")
         window.open(.scan, title: tr("Scan"))
         answer(code, .scanLink)
     }
@@ -60,8 +72,14 @@ final class ScanPage {
         let isOnScreen = window.isOnScreen(.scan)
         if model.needsCamera, !isOnScreen {
             model.close()
-        } else if case .idle(nil) = model.stage, isOnScreen, process == nil, last != .idle(nil) {
+            isHidden = true
+        } else if isHidden, isOnScreen {
+            isHidden = false
             model.open()
+        }
+        if let onRelay, !window.isOpen(.scan) {
+            self.onRelay = nil
+            onRelay(nil)
         }
         update()
     }
@@ -97,11 +115,19 @@ final class ScanPage {
     }
 
     private func answer(_ code: ScannedCode, _ command: AuthCommand) {
-        if let link = code.relayLink {
+        if (code.relayLink != nil) != (onRelay != nil) {
+            let isRelay = code.isRelay
+            window.toast(isRelay ? tr("This is the code of a relay") : tr("This is not the code of a relay"))
+            // The camera rests after each code.
             model.close()
             update()
-            if let onRelay { onRelay(link) } else { window.toast(tr("This is the code of a relay")) }
-            return
+            return model.open()
+        }
+        if let link = code.relayLink, let found = onRelay {
+            onRelay = nil
+            model.close()
+            update()
+            return found(link)
         }
         guard model.begin() else { return window.toast(tr("Another request is in progress")) }
         start(command, code)
@@ -133,11 +159,6 @@ final class ScanPage {
         if let code {
             process?.write(UnsafeRawBufferPointer(code.line.memory))
         }
-    }
-
-    private func cancel() {
-        model.cancel()
-        process?.interrupt()
     }
 
     // MARK: - The page

@@ -65,7 +65,7 @@ final class Viewfinder {
 
     /// Changes to the next camera.
     func selectNext() {
-        guard let index = cameras.firstIndex(where: { $0 == current }), cameras.count > 1 else { return }
+        guard let index = cameras.firstIndex(where: { $0.name == current?.name }), cameras.count > 1 else { return }
         let next = cameras[(index + 1) % cameras.count]
         hybrid_set_note(picture.pointer, Self.nameOfLast, next.name)
         session?.select(next)

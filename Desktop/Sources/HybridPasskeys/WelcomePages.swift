@@ -87,9 +87,9 @@ final class WelcomePages {
             window.showRoot("main")
             scan.openForRelay { [weak self] link in
                 guard let self else { return }
-                window.leave(.scan)
                 window.showRoot("welcome")
-                run(.setRelayLink(link))
+                window.leave(.scan)
+                if let link { run(.setRelayLink(link)) }
             }
         }
     }
