@@ -24,7 +24,8 @@ def arguments():
     parser.add_argument("--pictures", type=lambda path: Path(path).resolve(), metavar="DIR",
                         help="keep a picture of each case's screens in this folder")
     parser.add_argument("--cases", type=names_of("case", CASES), default=tuple(CASES), metavar="A,B",
-                        help=f"cases, of {', '.join(CASES)}; default all, in this order")
+                        help=f"cases, of {', '.join(CASES)}; default all, in this order, in which each needs those "
+                             "before it")
     options = parser.parse_args()
     parser.require(TOOLS, "run phone")
     for name in ("hybrid-passkeys", "hybrid-ask"):
