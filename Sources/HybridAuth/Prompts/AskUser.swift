@@ -31,7 +31,7 @@ struct AskUser: UserInteraction {
             case .tooLong: throw CommandFailure(AskRefusal.tooLongSentence, status: .unavailable)
             }
         }
-        throw AlreadyShownFailure("no PIN was chosen; no vault was created", status: .notPermitted)
+        throw AlreadyShownFailure(declined: "no PIN was chosen; no vault was created")
     }
 
     /// Asks for a new PIN until it can be used; returns `nil` after several that can't.

@@ -10,7 +10,10 @@ internal import HybridProgram
 struct AlreadyShownFailure: Error {
     let failure: CommandFailure
 
-    init(_ sentence: String, status: ExitStatus) { self.init(CommandFailure(sentence, status: status)) }
+    /// Creates the failure after the user has declined.
+    init(declined sentence: String) {
+        self.init(CommandFailure(sentence, code: "declined", status: .notPermitted))
+    }
 
     init(_ failure: CommandFailure) { self.failure = failure }
 }
@@ -32,7 +35,7 @@ struct OpenedURLPrompt: Sendable {
             } else {
                 try await askWithPinentry(relay, age)
             }
-        if !isAgreed { throw AlreadyShownFailure("you declined; nothing was sent", status: .notPermitted) }
+        if !isAgreed { throw AlreadyShownFailure(declined: "you declined; nothing was sent") }
     }
 
     private static let unanswered = CommandFailure(

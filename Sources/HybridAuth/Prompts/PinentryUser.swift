@@ -33,7 +33,7 @@ struct PinentryUser: UserInteraction {
         } catch {
             switch error {
             case .cancelled, .tooManyTries:
-                throw AlreadyShownFailure("no PIN was chosen; no vault was created", status: .notPermitted)
+                throw AlreadyShownFailure(declined: "no PIN was chosen; no vault was created")
             case .timedOut:
                 throw CommandFailure("no PIN was chosen in time; no vault was created", status: .temporary)
             case .interrupted: throw await PromptInterruption.propagate()
