@@ -61,7 +61,7 @@ final class ScanPage {
 
     /// Answers the code of a link that was opened.
     func open(link: String) {
-        guard let code = ScannedCode(link) else { return window.toast(tr("This link is no code of a sign-in")) }
+        guard let code = ScannedCode(link) else { return window.toast(tr("This link is not the code of a sign-in")) }
         window.showRoot("main")
         window.open(.scan, title: tr("Scan"))
         answer(code, .scanLink)

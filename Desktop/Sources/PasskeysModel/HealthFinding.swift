@@ -95,7 +95,7 @@ package struct HealthFinding: Hashable, Sendable {
         case "system-bus": outcome == .warning ? tr("Not the system's own") : tr("Does not answer")
         case "bluetooth-service": tr("Does not answer; turn Bluetooth off and on")
         case "adapter": tr("Off or missing; turn it on in the settings")
-        case "advertising": tr("Other programs use it, or this user may not")
+        case "advertising": tr("Other programs use it, or this user is not permitted to")
         case "own-advert": tr("Was not received")
         case "authorities": tr("Some can't be read")
         case "relay":

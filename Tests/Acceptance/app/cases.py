@@ -113,7 +113,7 @@ def link(env, name):
         check(told.split() == ["scan", "-", "--from-link", "--json", CODE.lower()], f"told {told}")
         check_page(app, "done")
         app.start_again("FIDO:/nonsense")
-        app.until_named("This link is no code of a sign-in")
+        app.until_named("This link is not the code of a sign-in")
 
 
 def lost(env, name):
