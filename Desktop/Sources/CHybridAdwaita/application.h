@@ -277,3 +277,14 @@ static inline void hybrid_set_note(gpointer widget, const char *name, const char
 static inline const char *hybrid_get_note(gpointer widget, const char *name) {
     return (const char *)g_object_get_data(G_OBJECT(widget), name);
 }
+
+// Lets a phone vibrate for a moment, where feedbackd runs.
+static inline void hybrid_give_feedback(const char *application) {
+    GDBusConnection *bus = g_bus_get_sync(G_BUS_TYPE_SESSION, NULL, NULL);
+    if (!bus) return;
+    g_dbus_connection_call(bus, "org.sigxcpu.Feedback", "/org/sigxcpu/Feedback", "org.sigxcpu.Feedback", "TriggerFeedback",
+                           g_variant_new("(ss@a{sv}i)", application, "button-pressed",
+                                         g_variant_new_array(G_VARIANT_TYPE("{sv}"), NULL, 0), -1),
+                           NULL, G_DBUS_CALL_FLAGS_NO_AUTO_START, 1000, NULL, NULL, NULL);
+    g_object_unref(bus);
+}

@@ -35,6 +35,9 @@ final class PasskeyPages {
     /// Shows or hides the banner about a missing recovery code.
     func showRecoveryBanner(_ isShown: Bool) { tree["recovery-banner"].set("revealed", isShown) }
 
+    /// Reads the list again, if it is shown.
+    func reload() { send(session.list()) }
+
     /// Ends the session.
     func lock() {
         process?.closeInput()

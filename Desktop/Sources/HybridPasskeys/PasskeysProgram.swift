@@ -33,6 +33,12 @@ final class PasskeysProgram {
                 vault.reload()
                 window.showRoot("main")
             }
+            // A request may have linked the computer, too.
+            scan.onDone = { [unowned self] in
+                passkeys.reload()
+                computers.reload()
+            }
+            vault.onChange = { [unowned self] in passkeys.reload() }
             window.onPageChange = { [unowned self] in
                 scan.pageChanged()
                 check.pageChanged()

@@ -20,6 +20,8 @@ final class ScanPage {
     /// Receives a code of a relay, or `nil` if the page was left; absent while sign-in codes are wanted.
     private var onRelay: ((String?) -> Void)?
 
+    /// Called after a request that was answered.
+    var onDone: () -> Void = {}
     /// True while a request is answered.
     var isRunning: Bool { model.stage.isRunning }
 
@@ -130,6 +132,7 @@ final class ScanPage {
             return found(link)
         }
         guard model.begin() else { return window.toast(tr("Another request is in progress")) }
+        hybrid_give_feedback(Toolkit.applicationID)
         start(command, code)
     }
 
@@ -148,7 +151,9 @@ final class ScanPage {
                 guard let self else { return }
                 process = nil
                 switch result {
-                case .success: model.end(status: 0)
+                case .success:
+                    model.end(status: 0)
+                    onDone()
                 case .failure(let failure):
                     model.receive(.failure(failure))
                     model.end(status: 1)

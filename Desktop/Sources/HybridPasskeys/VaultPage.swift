@@ -13,6 +13,8 @@ final class VaultPage {
     private let tree: WidgetTree
     private var running: AuthProcess?
     private var isSettingSwitches = false
+    /// Called after a command that may have changed the passkeys.
+    var onChange: () -> Void = {}
     /// Called with the facts about the vault, or the failure to read them.
     var onStatus: (Result<VaultOverview, AuthFailure>) -> Void = { _ in }
 
@@ -101,7 +103,9 @@ final class VaultPage {
             guard let self else { return }
             running = nil
             switch result {
-            case .success: if let success { window.toast(success) }
+            case .success:
+                if let success { window.toast(success) }
+                onChange()
             case .failure(let failure): window.report(failure)
             }
             reload()

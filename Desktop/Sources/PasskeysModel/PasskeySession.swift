@@ -78,19 +78,27 @@ package struct PasskeySession: Sendable {
 
     // MARK: - Commands
 
+    /// Returns the line that requests the list again, after another command may have changed it; `nil` if there is no session.
+    package mutating func list() -> String? {
+        line(.list, [("do", .string("list")), ("hidden", .boolean(true))])
+    }
+
     /// Returns the line that requests the details of a passkey; `nil` if there is no session.
     package mutating func show(_ id: String) -> String? {
         line(.show, [("do", .string("show")), ("passkey", .string(id))])
     }
 
-    /// Returns the line that changes the names of a passkey; `nil` if there is no such passkey.
+    /// Returns the line that changes the names of a passkey; `nil` if there is no such passkey, or no such name.
+    ///
+    /// A second name that stays is left out: a site may have chosen a longer one than users can.
     package mutating func rename(_ id: String, name: String, displayName: String) -> String? {
-        guard let passkey = passkey(id), passkey.isUsable, Self.isName(name), displayName.utf8.count <= Self.nameLimit
-        else { return nil }
-        let members: [(String, JSONText)] = [
+        guard let passkey = passkey(id), passkey.isUsable, Self.isName(name) else { return nil }
+        let staysSecond = displayName == passkey.userDisplayName
+        guard staysSecond || displayName.utf8.count <= Self.nameLimit else { return nil }
+        var members: [(String, JSONText)] = [
             ("do", .string("rename")), ("passkey", .string(id)), ("name", .string(name)),
-            ("displayName", .string(displayName)),
         ]
+        if !staysSecond { members.append(("displayName", .string(displayName))) }
         return line(.rename(before: passkey), members)
     }
 

@@ -20,6 +20,15 @@ struct PasskeySessionTests {
         #expect(session.hasList && session.passkeys.count == 1)
     }
 
+    @Test("reads the list again after other commands")
+    func again() {
+        var session = openSession(row(1))
+        #expect(session.list() == #"{"n":2,"do":"list","hidden":true}"#)
+        #expect(session.passkeys.count == 1)
+        #expect(session.receive(line(#"{"n":2,"passkeys":[\#(row(1)),\#(row(2))],"hidden":0}"#)) == [.changed])
+        #expect(session.passkeys.map(\.id) == [passkeyID(1), passkeyID(2)])
+    }
+
     @Test("has thousands of passkeys on one line")
     func manyPasskeys() {
         var session = PasskeySession()
@@ -64,6 +73,16 @@ struct PasskeySessionTests {
         #expect(
             session.undoRename(to: before)
                 == #"{"n":3,"do":"rename","passkey":"f7380001","name":"ada","displayName":"Ada"}"#
+        )
+    }
+
+    @Test("leaves out a second name that stays, which may be longer than users can choose")
+    func longSecondName() {
+        let long = String(repeating: "x", count: 5000)
+        var session = openSession(row(display: long))
+        #expect(
+            session.rename(passkeyID(1), name: "countess", displayName: long)
+                == #"{"n":2,"do":"rename","passkey":"f7380001","name":"countess"}"#
         )
     }
 
