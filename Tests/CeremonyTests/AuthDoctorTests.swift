@@ -140,7 +140,10 @@ struct AuthDoctorTests {
             try TestFile.write("", to: records + "/1-0011223344556677 (conflict)")
             let copies = try await Self.examine(environment)
             #expect(copies["sync-conflicts"]?.state == "ok", "a copy is read like the original")
-            #expect(copies["sync-conflicts"]?.found.hasPrefix("copies that are read, too: 1, for example records/0011") == true)
+            #expect(
+                copies["sync-conflicts"]?.found.hasPrefix("copies that are read, too: 1, for example records/0011")
+                    == true
+            )
             try TestFile.write("", to: environment.vault + "/vault.json (conflict)")
             let foreign = try await Self.examine(environment)
             #expect(foreign.couldWork && foreign["sync-conflicts"]?.state == "warning")

@@ -71,12 +71,12 @@ final class CheckPage {
         row.set("title", finding.title)
         row.set("subtitle", finding.sentence)
         row.set("subtitle-lines", 0)
-        let symbol = Row.icon(finding.outcome.icon, class: finding.outcome.style)
+        let symbol = ListRow.icon(finding.outcome.icon, class: finding.outcome.style)
         symbol.setAccessibleName(finding.outcome.name)
         row.add(symbol, as: "prefix")
-        if let fix = finding.fix { row.add(Row.button(fix.label, action: fix.action), as: "suffix") }
+        if let fix = finding.fix { row.add(ListRow.button(fix.label, action: fix.action), as: "suffix") }
         if !finding.technical.isEmpty {
-            let detail = Row.action(finding.technical)
+            let detail = ListRow.action(finding.technical)
             detail.setClass("caption")
             row.add(detail)
         } else {

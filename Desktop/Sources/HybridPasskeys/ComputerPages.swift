@@ -46,13 +46,13 @@ final class ComputerPages {
         let list = tree["computers-list"]
         list.removeChildren()
         for computer in computers {
-            let row = Row.link(
+            let row = ListRow.link(
                 computer.title,
                 computer.summary(window.clock),
                 action: "ui.open-computer",
                 target: computer.id
             )
-            row.add(Row.icon("computer-symbolic"), as: "prefix")
+            row.add(ListRow.icon("computer-symbolic"), as: "prefix")
             list.add(row)
         }
         list.isVisible = !computers.isEmpty
@@ -85,7 +85,7 @@ final class ComputerPages {
         tree["forget"].isVisible = computer.canBeChanged
         tree["computer-facts"].removeChildren()
         for fact in computer.facts(window.clock) {
-            tree["computer-facts"].add(Row.property(fact.title, fact.value))
+            tree["computer-facts"].add(ListRow.property(fact.title, fact.value))
         }
     }
 

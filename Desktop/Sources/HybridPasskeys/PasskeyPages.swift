@@ -124,10 +124,10 @@ final class PasskeyPages {
         box.removeChildren()
         var count = 0
         for group in groups where count < Self.maximumRows {
-            box.add(Row.heading(group.title))
-            let list = Row.list()
+            box.add(ListRow.heading(group.title))
+            let list = ListRow.list()
             for passkey in group.passkeys.prefix(Self.maximumRows - count) {
-                let row = Row.link(
+                let row = ListRow.link(
                     passkey.accountText,
                     passkey.summary(window.clock),
                     action: "ui.open-passkey",
@@ -135,14 +135,14 @@ final class PasskeyPages {
                 )
                 // Broken into lines, a name would get hyphens that are not in it; its page has it in full.
                 row.set("title-lines", 1)
-                row.add(Row.avatar(group.title), as: "prefix")
+                row.add(ListRow.avatar(group.title), as: "prefix")
                 list.add(row)
             }
             count += group.passkeys.count
             box.add(list)
         }
         if groups.reduce(0, { $0 + $1.passkeys.count }) > Self.maximumRows {
-            box.add(Row.heading(tr("Search to see further passkeys")))
+            box.add(ListRow.heading(tr("Search to see further passkeys")))
         }
         tree["nothing-found"].isVisible = groups.isEmpty
     }
@@ -175,18 +175,18 @@ final class PasskeyPages {
         tree["names"].isVisible = passkey.isUsable
         let facts = tree["facts"]
         facts.removeChildren()
-        if let kind = passkey.kindText { facts.add(Row.property(tr("Kind"), kind)) }
+        if let kind = passkey.kindText { facts.add(ListRow.property(tr("Kind"), kind)) }
         if passkey.isHidden {
-            facts.add(Row.property(tr("State"), tr("Hidden, because the site does not accept it any more")))
+            facts.add(ListRow.property(tr("State"), tr("Hidden, because the site does not accept it any more")))
         }
-        if let created = passkey.created { facts.add(Row.property(tr("Created"), clock.day(created))) }
-        facts.add(Row.property(tr("Last used"), passkey.lastUsed.map(clock.dayAndTime) ?? tr("Never")))
+        if let created = passkey.created { facts.add(ListRow.property(tr("Created"), clock.day(created))) }
+        facts.add(ListRow.property(tr("Last used"), passkey.lastUsed.map(clock.dayAndTime) ?? tr("Never")))
         let uses = session.histories[id] ?? []
         tree["history-title"].isVisible = !uses.isEmpty
         tree["history"].isVisible = !uses.isEmpty
         tree["history"].removeChildren()
         for use in uses.prefix(100) {
-            let row = Row.action(use.operationText, clock.moment(use.time))
+            let row = ListRow.action(use.operationText, clock.moment(use.time))
             let outcome = Element(type: UInt(gtk_label_get_type()))
             outcome.set("label", use.outcomeText)
             outcome.setClass(use.isDone ? "success" : "dim-label")

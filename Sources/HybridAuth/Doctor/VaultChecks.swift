@@ -102,7 +102,9 @@ enum VaultChecks {
     }
 
     private static func conflicts(_ conflicts: SyncConflicts) -> DoctorFinding {
-        let copies = conflicts.copies.first.map { "copies that are read, too: \(conflicts.copies.count), for example \($0.path)" }
+        let copies = conflicts.copies.first.map {
+            "copies that are read, too: \(conflicts.copies.count), for example \($0.path)"
+        }
         guard let first = conflicts.ignored.first else {
             return DoctorFinding(.syncConflicts, .fine, copies ?? "there are none")
         }

@@ -4,7 +4,7 @@ import HybridPasskeysModel
 import Testing
 
 @Suite("A session with the passkeys")
-struct PasskeySessionTests {
+struct SessionModelTests {
     private let list = #"{"n":1,"do":"list","hidden":true}"#
 
     @Test("asks for the list when it is unlocked")

@@ -4,7 +4,7 @@ internal import CHybridAdwaita
 internal import HybridWidgets
 
 /// Rows of lists, whose texts are plain text, never markup.
-enum Row {
+enum ListRow {
     /// Returns a row with a title and a second line.
     static func action(_ title: String, _ subtitle: String = "") -> Element {
         let row = Element(type: UInt(adw_action_row_get_type()))
