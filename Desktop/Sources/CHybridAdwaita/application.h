@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <adwaita.h>
+#include <signal.h>
+#include <sys/prctl.h>
 
 // Functions of an application with windows of its own. As in shim.h, they take any object.
 
@@ -180,6 +182,12 @@ static inline void hybrid_process_ended(GObject *process, GAsyncResult *result, 
     g_free(call);
 }
 
+// Interrupts the child when this process ends in any way, because nothing would show the request any more.
+static inline void hybrid_end_with_parent(gpointer data) {
+    (void)data;
+    prctl(PR_SET_PDEATHSIG, SIGINT);
+}
+
 // Starts a program with these descriptors, which are closed here, and no other; returns NULL if it can't be started.
 // Variables of this program that the other one does not know are left out.
 static inline gpointer hybrid_process_start(const char *const *arguments, int input, int output, int diagnostics,
@@ -192,6 +200,7 @@ static inline gpointer hybrid_process_start(const char *const *arguments, int in
     g_subprocess_launcher_take_stdin_fd(launcher, input);
     g_subprocess_launcher_take_stdout_fd(launcher, output);
     g_subprocess_launcher_take_stderr_fd(launcher, diagnostics);
+    g_subprocess_launcher_set_child_setup(launcher, hybrid_end_with_parent, NULL, NULL);
     GSubprocess *process = g_subprocess_launcher_spawnv(launcher, arguments, NULL);
     g_object_unref(launcher);
     if (!process) return NULL;

@@ -117,6 +117,7 @@ final class WelcomePages {
                 update()
             }
         )
+        if let line = command.firstLine { process?.write(line) }
     }
 
     private func update() {

@@ -48,7 +48,7 @@ package enum AuthCommand: Equatable, Sendable {
         case .checkDevice: ["doctor", "--json"]
         case .settings: ["check-config", "--json"]
         case .setRelay(let name): ["setup", "--json", "--tunnel-domain=" + name]
-        case .setRelayLink(let link): ["setup", "--json", "--link=" + link]
+        case .setRelayLink: ["setup", "--json", "--link=-"]
         case .vaultStatus: ["vault", "status", "--json"]
         case .tpmStatus: ["vault", "tpm", "status", "--json"]
         case .fingerStatus: ["vault", "finger", "status", "--json"]
@@ -67,8 +67,14 @@ package enum AuthCommand: Equatable, Sendable {
     /// True if the helper reads its standard input.
     package var usesInput: Bool {
         switch self {
-        case .scanCode, .scanLink, .session: true
+        case .scanCode, .scanLink, .session, .setRelayLink: true
         default: false
         }
+    }
+
+    /// The first line of standard input, which is no argument because others can see those: a relay's link may contain a
+    /// token.
+    package var firstLine: String? {
+        if case .setRelayLink(let link) = self { link } else { nil }
     }
 }

@@ -27,8 +27,7 @@ CAMERA_SIZE = (960, 540)
 LIMIT = 60
 
 # The app does not know that the relay is on this computer.
-WRAPPER = """#!/bin/bash
-exec 2> >(tee -a "{log}" >&2)
+WRAPPER = """#!/bin/sh
 case $1 in
     scan) exec "{auth}" "$@" --adapter hci1 --connect-to {host}:443:127.0.0.1:{port} ;;
     setup | doctor) exec "{auth}" "$@" --connect-to {host}:443:127.0.0.1:{port} ;;
@@ -51,8 +50,7 @@ class AppEnvironment(TestEnvironment):
         self.relay = self.keep(Relay(self.programs, self.folder, self.certificates, self.waiting))
         self.site = RelyingParty(ORIGIN, self.folder.path("site.jsonl"))
         self.auth = self.folder.scratch / "hybrid-auth"
-        self.auth.write_text(WRAPPER.format(auth=self.programs.auth, host=HOST, port=self.relay.port,
-                                            log=self.folder.path("auth.log")),
+        self.auth.write_text(WRAPPER.format(auth=self.programs.auth, host=HOST, port=self.relay.port),
                              encoding="ascii")
         self.auth.chmod(0o700)
         self.screen = self.keep(Screen(self.folder, self.waiting, size="1400x1000"))
