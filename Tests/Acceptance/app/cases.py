@@ -62,7 +62,7 @@ def rename(env, name):
         app.type("countess")
         app.press("Return")
         told = app.until_commanded("the command rename", lambda one: one["do"] == "rename")
-        check((told["name"], told["displayName"]) == ("countess", "Ada Lovelace"), f"told {told}")
+        check(told["name"] == "countess" and "displayName" not in told, f"told {told}")
         app.tap("Undo")
         app.until_commanded("the earlier name", lambda one: isinstance(one, dict) and one.get("name") == ADA)
         app.until_named(ADA, "list item")

@@ -76,7 +76,7 @@ def session():
         elif what == "show":
             say(sys.stdout, n=number, passkey={**row, "history": USES})
         elif what == "rename":
-            row.update(userName=command["name"], userDisplayName=command["displayName"])
+            row.update(userName=command["name"], userDisplayName=command.get("displayName", row["userDisplayName"]))
             say(sys.stdout, n=number, passkey=row)
         elif what == "delete":
             if STORY == "declined":
