@@ -99,8 +99,12 @@ def wrong_pin(env, name):
             app.until_named(f"Wrong PIN. {left} attempts", process=app.sheet(), part=True)
             app.give_pin("000000")
         env.ended(client, 77)
-        app.until_named("The PIN was wrong")
+        sheet = app.sheet()
+        app.until_named("The PIN was wrong each time.", process=sheet)
         app.picture()
+        app.tap("Close", "button", process=sheet)
+        app.until_named("The PIN was wrong")
+        app.until_no_sheet()
 
 
 def passkeys(env, name):
