@@ -133,7 +133,7 @@ struct AskMembersTests {
 
     @Test("A relying party has its kind, and a local one its names")
     func sites() throws {
-        let expected = [
+        let expected: [(String, String)] = [
             ("example.com", #"{"rpId":"example.com","site":"domain"}"#),
             ("ssh:", #"{"rpId":"ssh:","site":"ssh"}"#),
             ("ssh:work", #"{"rpId":"ssh:work","site":"ssh","local":"work"}"#),

@@ -122,8 +122,9 @@ struct AskUser: UserInteraction {
         let shown = accounts.prefix(AskQuestion.maximumAccounts)
         let question = AskMembers.fitting { length in
             let list = shown.map { AskMembers.account($0, isEncryptionKey: isKey, names: length) }
-            let members = [("accounts", JSONText.array(list))] + AskMembers.data(operation)
-            return AskQuestion(.account, within: Self.limit, AskMembers.request(operation, context) + members)
+            let members: [AskMembers.Member] = [("accounts", .array(list))]
+            let request = AskMembers.request(operation, context)
+            return AskQuestion(.account, within: Self.limit, request + members + AskMembers.data(operation))
         }
         let answer = try await ask { () async throws(AskRefusal) in try await program.ask(question) }
         guard case .account(let index) = answer, accounts.indices.contains(index) else { throw .declined }
@@ -137,15 +138,13 @@ struct AskUser: UserInteraction {
             case .dataNotStated: "data-not-stated"
             case .alreadyRegistered: "already-registered"
             }
-        let members = AskMembers.request(operation, context) + [("notice", JSONText.string(name))]
-        let question = AskQuestion(.notice, within: Self.limit, members)
+        let member: AskMembers.Member = ("notice", .string(name))
+        let question = AskQuestion(.notice, within: Self.limit, AskMembers.request(operation, context) + [member])
         do throws(AskRefusal) {
             try await program.agree(to: question)
-        } catch .declined {
-            // The user has seen it.
-            return
         } catch {
-            throw UserRefusal(error)
+            // A user who declines a notice has seen it.
+            guard error == .declined else { throw UserRefusal(error) }
         }
     }
 

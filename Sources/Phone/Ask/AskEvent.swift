@@ -48,7 +48,8 @@ package struct AskEnding: Sendable {
         let texts: [(String, JSONText)] = details.compactMap { name, text in
             text.map { (name, .string(AskEvent.cut($0))) }
         }
-        members = [("end", .string(word))] + texts
+        let head: [(String, JSONText)] = [("end", .string(word))]
+        members = head + texts
         self.isFailure = isFailure
     }
 

@@ -71,7 +71,10 @@ struct AskConversationTests {
             conversation.receive("{\"answer\":1,\(other)}")
             #expect(conversation.words == "declined", "\(other) is no answer")
         }
-        for refusal in [#""decline":true"#, #""agree":false"#, answer + #","decline":true"#, answer + #","ready":1"#] {
+        let refusals: [String] = [
+            #""decline":true"#, #""agree":false"#, answer + #","decline":true"#, answer + #","ready":1"#,
+        ]
+        for refusal in refusals {
             var conversation = AskConversation.ready
             _ = try conversation.ask(.sample(kind))
             conversation.receive("{\"answer\":1,\(refusal)}")
