@@ -77,9 +77,7 @@ extension SheetContent {
         ]
         if isKey { content.details.append(tr("Files that only it opens are lost.")) }
         let others = replaced.filter { $0 != account.name }
-        if !others.isEmpty {
-            content.details.append(tr("Deleted: {names}", ["names": Self.joined(others)]))
-        }
+        if !others.isEmpty { content.details += [tr("Deleted:")] + Self.shortened(others) }
         (content.agree, content.isDestructive) = (tr("Replace"), true)
         return content
     }
@@ -94,13 +92,13 @@ extension SheetContent {
         return names
     }
 
-    /// Maximum number of names in a sentence.
+    /// Maximum number of names that are listed.
     private static let maximumNames = 4
 
-    private static func joined(_ names: [String]) -> String {
-        let shown = names.prefix(maximumNames).joined(separator: ", ")
+    private static func shortened(_ names: [String]) -> [String] {
         let rest = names.count - maximumNames
-        return rest > 0 ? tr("{names} and {count} more", ["names": shown, "count": "\(rest)"]) : shown
+        guard rest > 0 else { return names }
+        return names.prefix(maximumNames) + [tr("and {count} more", ["count": "\(rest)"])]
     }
 
     /// A message that the user only acknowledges.
@@ -139,7 +137,7 @@ extension SheetContent {
 
     /// The question whether to link the computer that shows the code.
     static func link(_ question: JSONText) throws(SheetQuestionError) -> SheetContent {
-        let relay = SheetText.host(try question.required("relay"))
+        let relay = try SheetText.host(question.required("relay"))
         return SheetContent(
             question: tr("Link this device with the computer that shows the code?"),
             details: [
@@ -156,7 +154,7 @@ extension SheetContent {
 
     /// The question before a code from a link is used.
     static func openedLink(_ question: JSONText) throws(SheetQuestionError) -> SheetContent {
-        let relay = SheetText.host(try question.required("relay"))
+        let relay = try SheetText.host(question.required("relay"))
         var details = [
             tr("The code came from the link, not from a camera."),
             tr("Continue only if you just scanned a code on a device in front of you."),
@@ -196,36 +194,33 @@ private struct SheetStatedData {
         switch try data.required("kind") {
         case "login":
             let user = SheetText.quoted(try data.required("user"))
-            texts = (
-                tr("Log in to an SSH server as {user}?", ["user": user]),
-                [try Self.server(data)] + (try Self.certificate(data))
-            )
+            let server = try Self.server(data)
+            texts = (tr("Log in to an SSH server as this user?"), [user] + server + (try Self.certificate(data)))
         case "message":
             let namespace = try data.required("namespace")
-            texts =
-                namespace == "git"
-                ? (tr("Sign for git?"), [])
-                : (
-                    tr("Sign a message with an SSH key?"),
-                    [tr("Its purpose: {name}", ["name": SheetText.quoted(namespace)])]
-                )
+            guard namespace != "git" else {
+                texts = (tr("Sign for git?"), [])
+                return
+            }
+            texts = (tr("Sign a message with an SSH key?"), [tr("Its purpose:"), SheetText.quoted(namespace)])
         default: throw .unusable
         }
     }
 
-    private static func server(_ data: JSONText) throws(SheetQuestionError) -> String {
-        guard data.member("hostKey") != nil else { return tr("The request does not name the server.") }
-        let values = ["key": try fingerprint(data, "hostKey")]
-        return try data.flag("weak") ? tr("Weak host key {key}", values) : tr("Host key {key}", values)
+    private static func server(_ data: JSONText) throws(SheetQuestionError) -> [String] {
+        guard data.member("hostKey") != nil else { return [tr("The request does not name the server.")] }
+        let isWeak = try data.flag("weak")
+        return [
+            isWeak ? tr("Weak host key of the server:") : tr("Host key of the server:"),
+            try fingerprint(data, "hostKey"),
+        ]
     }
 
     private static func certificate(_ data: JSONText) throws(SheetQuestionError) -> [String] {
         guard let certificate = data.member("certificate") else { return [] }
         let principals = SheetText.quoted(try certificate.required("principals"))
         let authority = try fingerprint(certificate, "authority")
-        return [
-            tr("Certificate for {names}, of the authority {key}", ["names": principals, "key": authority])
-        ]
+        return [tr("Certificate for:"), principals, tr("Of the authority:"), authority]
     }
 
     /// Returns a fingerprint of visible characters.

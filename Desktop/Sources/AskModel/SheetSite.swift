@@ -7,6 +7,9 @@ internal import HybridTranslation
 ///
 /// A domain is the heading itself. Local services have a heading of their own instead, which no domain can equal, and
 /// the name that the other device has chosen follows in quotation marks.
+///
+/// Each name is on a line of its own: right-to-left letters reorder their whole line, and a name could otherwise look like
+/// a continuation of the text.
 struct SheetSite {
     enum Kind {
         case domain
@@ -71,7 +74,7 @@ struct SheetSite {
         guard let elements = member.elements, elements.count <= maximumWarnings else { throw .unusable }
         var warnings: [String] = []
         for element in elements {
-            guard let code = element.text else { throw .unusable }
+            guard let code = element.text, SheetText.isHost(code) else { throw .unusable }
             warnings.append(SheetText.warning(code, age: question.member("codeAge")?.integer(Int.self)))
         }
         return warnings
@@ -82,7 +85,7 @@ struct SheetSite {
     private static func source(_ question: JSONText) throws(SheetQuestionError) -> [String] {
         var lines: [String] = []
         if let computer = question.member("computer")?.text {
-            lines.append(tr("From your linked computer {name}", ["name": SheetText.quoted(computer)]))
+            lines += [tr("From your linked computer"), SheetText.quoted(computer)]
         } else if let age = question.member("codeAge")?.integer(Int.self) {
             lines.append(tr("From the code you scanned, made {age} ago", ["age": SheetText.age(age)]))
         } else if question.member("operation") != nil {
@@ -91,7 +94,7 @@ struct SheetSite {
         if try question.flag("bluetooth") {
             lines.append(tr("By Bluetooth alone"))
         } else if let relay = question.member("relay")?.text {
-            lines.append(tr("Through the relay {host}", ["host": SheetText.host(relay)]))
+            lines.append(tr("Through the relay {host}", ["host": try SheetText.host(relay)]))
         }
         if let code = question.member("linkCode")?.text {
             guard code.utf8.count == 6, code.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { throw .unusable }
@@ -114,9 +117,7 @@ struct SheetSite {
         }
         guard kind == .ssh || kind == .pam else { return content }
         if let local { content.subject.append(SheetText.quoted(local)) }
-        if let service {
-            content.subject.append(tr("The service that asks: {name}", ["name": SheetText.quoted(service)]))
-        }
+        if let service { content.subject += [tr("The service that asks:"), SheetText.quoted(service)] }
         return content
     }
 

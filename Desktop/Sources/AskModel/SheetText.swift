@@ -28,8 +28,11 @@ enum SheetText {
         return first.uppercased() + line.dropFirst() + (".…?!".contains(last) ? "" : ".")
     }
 
-    /// Returns a host, such as that of a relay: in quotation marks unless it can be nothing else.
-    static func host(_ name: String) -> String { isHost(name) ? name : quoted(name) }
+    /// Returns a host, such as that of a relay, which may be a part of a sentence.
+    static func host(_ name: String) throws(SheetQuestionError) -> String {
+        guard isHost(name) else { throw .unusable }
+        return name
+    }
 
     /// Returns true for a name of lower-case letters, digits and `-._:[]`, which can't be confused with other text.
     static func isHost(_ name: String) -> Bool {
@@ -52,7 +55,7 @@ enum SheetText {
         }
     }
 
-    /// Returns the text about a warning of a request; an unknown one is named.
+    /// Returns the text about a warning of a request; an unknown one is named by its code.
     static func warning(_ code: String, age seconds: Int?) -> String {
         switch code {
         case "virtual-radio": return tr("Virtual radio: nothing proves that the other device is near.")
@@ -60,7 +63,7 @@ enum SheetText {
             guard let seconds else { return tr("Old code. Continue only if you just asked for it yourself.") }
             let values = ["age": age(seconds)]
             return tr("Old code, made {age} ago. Continue only if you just asked for it yourself.", values)
-        default: return tr("Warning: {code}", ["code": quoted(code)])
+        default: return tr("Warning: {code}", ["code": code])
         }
     }
 

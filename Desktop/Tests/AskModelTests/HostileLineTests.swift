@@ -40,6 +40,7 @@ struct HostileLineTests {
             ("account", #""accounts":[{"name":"a","displayName":""}]"#),
             ("account", #"\#(Line.site),"accounts":[\#(Line.one)],"data":{"kind":"login"}"#),
             ("account", #"\#(Line.site),"accounts":[\#(Line.one)],"data":{"kind":"login","user":"a","hostKey":"a b"}"#),
+            ("link", #""relay":"a.example and b""#), ("pin", #"\#(Line.site),"warnings":["a b"]"#),
             ("create", Line.site), ("notice", #"\#(Line.site),"notice":"weather""#), ("link", ""), ("opened-link", ""),
             ("delete", Line.site), ("recovery-code", #""groups":["A"]"#), ("recovery-code", #""groups":["A","a b"]"#),
             ("question", #""text":"a""#), ("question", #""text":" ","agree":"b""#), ("new-secret", #""path":"p""#),
@@ -68,7 +69,7 @@ struct HostileLineTests {
         let content = TimedSheet(Line.account(#"{"name":"\#(name)","displayName":""}"#)).content
         #expect(content.accounts.map(\.name) == [shown])
         let computer = TimedSheet(Line.pin(#""computer":"\#(name)""#)).content
-        #expect(computer.source.first == "From your linked computer \(shown)")
+        #expect(computer.source.prefix(2) == ["From your linked computer", shown], "a line of its own")
     }
 
     @Test("have names of bounded length")

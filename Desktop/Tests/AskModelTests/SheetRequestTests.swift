@@ -79,7 +79,7 @@ struct SheetRequestTests {
     func service() {
         let members = #""rpId":"pam://a/sudo","site":"pam","operation":"sign-in","local":"a","service":"sudo""#
         let content = TimedSheet(Line.ask("pin", members)).content
-        #expect(content.subject == [#""a""#, #"The service that asks: "sudo""#])
+        #expect(content.subject == [#""a""#, "The service that asks:", #""sudo""#])
         #expect(content.question == "Confirm this service?" && content.details == [])
     }
 
@@ -106,7 +106,7 @@ struct SheetRequestTests {
     func senders() {
         let members = #""rpId":"a.example","site":"domain","operation":"create","bluetooth":true,"computer":"studio","#
         let content = TimedSheet(Line.ask("pin", members + #""linkCode":"042117""#)).content
-        let source = [#"From your linked computer "studio""#, "By Bluetooth alone", "Link code 042 117"]
+        let source = ["From your linked computer", #""studio""#, "By Bluetooth alone", "Link code 042 117"]
         #expect(content.source == source)
     }
 
@@ -115,7 +115,7 @@ struct SheetRequestTests {
         let content = TimedSheet(Line.pin(#""warnings":["virtual-radio","old-code","new"]"#)).content
         let warnings = [
             "Virtual radio: nothing proves that the other device is near.",
-            "Old code, made 4 seconds ago. Continue only if you just asked for it yourself.", #"Warning: "new""#,
+            "Old code, made 4 seconds ago. Continue only if you just asked for it yourself.", "Warning: new",
         ]
         #expect(content.warnings == warnings)
     }
@@ -153,14 +153,18 @@ struct SheetRequestTests {
         let key = "SHA256:" + String(repeating: "aB3+/", count: 8) + "xyz"
         let login = #"{"kind":"login","user":"root","hostKey":"\#(key)","weak":true}"#
         let content = TimedSheet(Line.account(Line.one, #","data":\#(login)"#)).content
-        #expect(content.question == #"Log in to an SSH server as "root"?"#)
-        #expect(content.details == ["Weak host key \(key)", "With this key:"])
+        #expect(content.question == "Log in to an SSH server as this user?")
+        #expect(content.details == [#""root""#, "Weak host key of the server:", key, "With this key:"])
         let unnamed = TimedSheet(Line.account(Line.two, #","data":{"kind":"login","user":"a"}"#)).content.details
-        #expect(unnamed == ["The request does not name the server.", "With which key?"])
+        #expect(unnamed == [#""a""#, "The request does not name the server.", "With which key?"])
+        let certificate = #""certificate":{"principals":"ada,root","authority":"\#(key)"}"#
+        let certified = #","data":{"kind":"login","user":"a","hostKey":"\#(key)",\#(certificate)}"#
+        let lines = ["Certificate for:", #""ada,root""#, "Of the authority:", key, "With this key:"]
+        #expect(TimedSheet(Line.account(Line.one, certified)).content.details.suffix(5) == lines[...])
         let git = TimedSheet(Line.account(Line.one, #","data":{"kind":"message","namespace":"git"}"#)).content
         #expect(git.question == "Sign for git?")
         let file = TimedSheet(Line.account(Line.one, #","data":{"kind":"message","namespace":"file"}"#)).content
-        #expect(file.details == [#"Its purpose: "file""#, "With this key:"])
+        #expect(file.details == ["Its purpose:", #""file""#, "With this key:"])
     }
 
     @Test("a new passkey, and one that replaces others")
@@ -173,7 +177,10 @@ struct SheetRequestTests {
         let replaces = #","account":\#(Line.one),"replaces":[\#(Line.two)]"#
         let content = TimedSheet(Line.ask("create", create + replaces)).content
         #expect(content.question == "Replace 2 passkeys?" && content.isDestructive && content.agree == "Replace")
-        #expect(content.details == ["The old ones are deleted permanently.", #"Deleted: "bob""#])
+        #expect(content.details == ["The old ones are deleted permanently.", "Deleted:", #""bob""#])
+        let many = (0..<7).map { #"{"name":"user\#($0)","displayName":""}"# }.joined(separator: ",")
+        let members = #"\#(create),"account":\#(Line.one),"replaces":[\#(many)]"#
+        #expect(TimedSheet(Line.ask("create", members)).content.details.suffix(2) == [#""user3""#, "and 3 more"])
     }
 
     @Test(
