@@ -102,9 +102,8 @@ def wrong_pin(env, name):
         sheet = app.sheet()
         app.until_named("The PIN was wrong each time.", process=sheet)
         app.picture()
-        app.tap("Close", "button", process=sheet)
+        app.close_failure()
         app.until_named("The PIN was wrong")
-        app.until_no_sheet()
 
 
 def passkeys(env, name):

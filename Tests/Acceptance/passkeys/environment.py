@@ -260,6 +260,10 @@ class App:
         self.type(pin)
         self.tap(agree, "button", process=sheet)
 
+    def close_failure(self):
+        """Closes a sheet that shows a failure."""
+        self._env.screen.press_until("Escape", "the request sheet to close", lambda: not self.child("hybrid-ask"), LIMIT)
+
     def picture(self, suffix=""):
         if self._env.pictures:
             self._env.screen.picture(self._env.pictures / f"{self._name}{suffix}.png")
