@@ -25,7 +25,8 @@ class SessionBus:
             raise
 
     def _found(self):
-        found = re.search(r"^BUS (\S+)$", self._program.said(), re.MULTILINE)
+        # The daemon writes its complaints to the same file, also in the middle of a line.
+        found = re.search(r"BUS (unix:\S+)\n", self._program.said())
         return found and found[1]
 
     def stop(self):
