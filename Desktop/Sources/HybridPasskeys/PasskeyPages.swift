@@ -204,7 +204,7 @@ final class PasskeyPages {
             fillNames(passkey)
             return window.toast(tr("A name needs letters that can be seen"))
         }
-        // What the user has not touched stays as the site sent it.
+        // A name that the user has not touched stays as the site sent it.
         let sentName = name == passkey.userName.editable ? passkey.userName : name
         let isSame = displayName == passkey.userDisplayName.editable
         send(session.rename(id, name: sentName, displayName: isSame ? passkey.userDisplayName : displayName))

@@ -100,7 +100,7 @@ struct VaultOverviewTests {
         #expect(status(false, true, #""s""#, "")?.isAvailable == false)
         #expect(status(false, false, #""s""#, #""left""#)?.isAvailable == false)
         #expect(status(false, true, "null", "")?.text == "There is no fingerprint sensor")
-        // What is on can be turned off.
+        // A feature that is on can be turned off.
         #expect(status(true, false, "null", "")?.isAvailable == true)
         #expect(ProtectionSwitch(fingerOutput: line("{}")) == nil)
     }
