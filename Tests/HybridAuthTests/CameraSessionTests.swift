@@ -142,7 +142,7 @@ struct CameraSessionTests {
             options.wantedStarts = ["FIDO:/", "hybrid-relay:"]
             let session = CameraSession(options, onEvent: events.note)
             try await Waiting.until("a hint", evidence: "\(events.failure as Any)") { events.hints == [.anotherCode] }
-            // Nobody has taken a picture yet.
+            // No picture has been taken yet.
             #expect(events.pictures.withLock { $0 } == 1)
             let picture = try #require(session.takePicture())
             #expect(picture.width == 480 && picture.height == 270 && picture.isMirrored && picture.quarterTurns == 0)

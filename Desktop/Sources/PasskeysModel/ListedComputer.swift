@@ -8,7 +8,7 @@ package struct ListedComputer: Hashable, Sendable {
     /// The state of a link.
     package enum State: Hashable, Sendable {
         case active
-        /// It asked in vain too often; requests are ignored.
+        /// It asked too often without an answer; its requests are ignored.
         case muted
         /// Only requests of its guests are ignored.
         case mutedForGuests
