@@ -12,24 +12,19 @@ public struct QRSecret: RandomlyChosenBytes, Sendable, SecretMaterial, Equatable
 
     let key: SymmetricKey
 
+    init(key: SymmetricKey) { self.key = key }
+
     /// Creates a value from bytes whose length has been checked.
     public init(checked bytes: some Collection<UInt8>) { key = SymmetricKey(data: Array(bytes)) }
 
     /// The key that encrypts the advert of this session.
-    public var eidKey: EIDKey {
-        EIDKey(key: KeySchedule.derive(key, salt: [], purpose: .eidKey, length: EIDKey.length))
-    }
+    public var eidKey: EIDKey { KeySchedule.eidKey(key, salt: []) }
 
     /// The ID of the tunnel of this session.
-    public var tunnelID: TunnelID {
-        let derived = KeySchedule.derive(key, salt: [], purpose: .tunnelID, length: TunnelID.length)
-        return TunnelID(checked: derived.withUnsafeBytes { Array($0) })
-    }
+    public var tunnelID: TunnelID { KeySchedule.tunnelID(key) }
 
     /// Returns the handshake's pre-shared key, whose derivation requires the plaintext of the advert.
-    public func psk(for eid: EID) -> PSK {
-        PSK(key: KeySchedule.derive(key, salt: eid.plaintext, purpose: .psk, length: PSK.length))
-    }
+    public func psk(for eid: EID) -> PSK { KeySchedule.psk(key, for: eid) }
 }
 
 /// The 32-byte secret that a client shares with a linked authenticator.
@@ -48,14 +43,10 @@ public struct LinkSecret: RandomlyChosenBytes, Sendable, SecretMaterial, Equatab
     }
 
     /// Returns the key that encrypts the advert of a contact with this nonce.
-    public func eidKey(nonce: ContactNonce) -> EIDKey {
-        EIDKey(key: KeySchedule.derive(key, salt: nonce.bytes, purpose: .eidKey, length: EIDKey.length))
-    }
+    public func eidKey(nonce: ContactNonce) -> EIDKey { KeySchedule.eidKey(key, salt: nonce.bytes) }
 
     /// Returns the handshake's pre-shared key, whose derivation requires the plaintext of the advert.
-    public func psk(for eid: EID) -> PSK {
-        PSK(key: KeySchedule.derive(key, salt: eid.plaintext, purpose: .psk, length: PSK.length))
-    }
+    public func psk(for eid: EID) -> PSK { KeySchedule.psk(key, for: eid) }
 }
 
 /// The 16 bytes that a client chooses anew for each contact with a linked authenticator.

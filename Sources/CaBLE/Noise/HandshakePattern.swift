@@ -5,7 +5,9 @@ internal import Crypto
 /// A Noise pattern of the hybrid transport.
 enum HandshakePattern {
     /// `KNpsk0`: the responder knows the initiator's static key from the QR code.
-    case qr
+    ///
+    /// The prologue depends on the ceremony, so that no message of a sign-in is valid in a transfer.
+    case qr(CodeCeremony)
     /// `NKpsk0`: the initiator knows the responder's static key from linking information.
     case linked
 
@@ -13,9 +15,9 @@ enum HandshakePattern {
     func start(staticKey: P256.KeyAgreement.PublicKey, psk: PSK) -> SymmetricState {
         var state: SymmetricState
         switch self {
-        case .qr:
+        case .qr(let ceremony):
             state = SymmetricState(protocolName: "Noise_KNpsk0_P256_AESGCM_SHA256")
-            state.mixHash([1])
+            state.mixHash(ceremony.prologue)
         case .linked:
             state = SymmetricState(protocolName: "Noise_NKpsk0_P256_AESGCM_SHA256")
             state.mixHash([0])

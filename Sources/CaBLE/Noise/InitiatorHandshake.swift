@@ -20,11 +20,21 @@ public struct InitiatorHandshake: ~Copyable, Sendable {
         psk: PSK,
         ephemeral: P256.KeyAgreement.PrivateKey
     ) throws(HandshakeError) {
-        var state = HandshakePattern.qr.start(staticKey: clientKey.publicKey, psk: psk)
+        try self.init(clientKey: clientKey, psk: psk, ephemeral: ephemeral, ceremony: .signIn)
+    }
+
+    init(
+        clientKey: P256.KeyAgreement.PrivateKey,
+        psk: PSK,
+        ephemeral: P256.KeyAgreement.PrivateKey,
+        ceremony: CodeCeremony
+    ) throws(HandshakeError) {
+        let pattern = HandshakePattern.qr(ceremony)
+        var state = pattern.start(staticKey: clientKey.publicKey, psk: psk)
         let point = Array(ephemeral.publicKey.x963Representation)
         state.mixEphemeral(point)
         self.message1 = HandshakeMessage(point: point, tag: try state.sealEmptyPayload())
-        self.pattern = .qr
+        self.pattern = pattern
         self.state = state
         self.ephemeral = ephemeral
         self.ownStatic = clientKey
@@ -55,7 +65,7 @@ public struct InitiatorHandshake: ~Copyable, Sendable {
         var state = self.state
         state.mixEphemeral(message2.point)
         try state.mixShared(ephemeral, peer)
-        if pattern == .qr, let ownStatic { try state.mixShared(ownStatic, peer) }
+        if case .qr = pattern, let ownStatic { try state.mixShared(ownStatic, peer) }
         try state.openEmptyPayload(message2.tag)
         let keys = state.split()
         return ChannelKeys(

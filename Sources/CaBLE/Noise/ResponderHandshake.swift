@@ -14,8 +14,18 @@ public struct ResponderHandshake: ~Copyable, Sendable {
 
     /// Creates a handshake with the client whose key was in the QR code (Noise `KNpsk0`).
     public init(clientKey: P256.KeyAgreement.PublicKey, psk: PSK, ephemeral: P256.KeyAgreement.PrivateKey) {
-        self.pattern = .qr
-        self.state = HandshakePattern.qr.start(staticKey: clientKey, psk: psk)
+        self.init(clientKey: clientKey, psk: psk, ephemeral: ephemeral, ceremony: .signIn)
+    }
+
+    init(
+        clientKey: P256.KeyAgreement.PublicKey,
+        psk: PSK,
+        ephemeral: P256.KeyAgreement.PrivateKey,
+        ceremony: CodeCeremony
+    ) {
+        let pattern = HandshakePattern.qr(ceremony)
+        self.pattern = pattern
+        self.state = pattern.start(staticKey: clientKey, psk: psk)
         self.ephemeral = ephemeral
         self.clientKey = clientKey
         self.ownStatic = nil
@@ -41,12 +51,12 @@ public struct ResponderHandshake: ~Copyable, Sendable {
         let peer = try P256.KeyAgreement.PublicKey(handshakePoint: message1.point)
         var state = self.state
         state.mixEphemeral(message1.point)
-        if pattern == .linked, let ownStatic { try state.mixShared(ownStatic, peer) }
+        if case .linked = pattern, let ownStatic { try state.mixShared(ownStatic, peer) }
         try state.openEmptyPayload(message1.tag)
         let point = Array(ephemeral.publicKey.x963Representation)
         state.mixEphemeral(point)
         try state.mixShared(ephemeral, peer)
-        if pattern == .qr, let clientKey { try state.mixShared(ephemeral, clientKey) }
+        if case .qr = pattern, let clientKey { try state.mixShared(ephemeral, clientKey) }
         let message2 = HandshakeMessage(point: point, tag: try state.sealEmptyPayload())
         let keys = state.split()
         return HandshakeAnswer(

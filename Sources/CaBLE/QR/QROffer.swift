@@ -48,21 +48,20 @@ public struct QROffer: Sendable, SecretMaterial {
     }
 
     /// Returns the age of the QR code in seconds; `nil` if it is unknown or in the future.
-    public func age(at now: UInt64) -> UInt64? {
-        guard let created, created <= now else { return nil }
-        return now - created
-    }
+    public func age(at now: UInt64) -> UInt64? { CodeMembers.age(created, at: now) }
 }
 
 // MARK: - Text
 
 extension QROffer {
-    static let scheme = "FIDO:/"
-
     /// A reason why a text is not an offer.
     public struct ParseError: ExplainedFailure, Hashable {
         /// The text does not begin with `FIDO:/`.
         public static let notFIDO = ParseError("this is not a sign-in code: its text does not begin with FIDO:/")
+        /// The text begins with `HYBRID:/`.
+        public static let transferCode = ParseError(
+            "this code asks for a transfer of passkeys, not for a sign-in; to give them, use hybrid-auth give"
+        )
         /// The digits are damaged, truncated, or longer than any offer.
         public static let damaged = ParseError("the code is damaged or incomplete; scan it again")
 
@@ -79,6 +78,14 @@ extension QROffer {
         public static func malformed(_ reason: String) -> ParseError {
             ParseError("this program can't use the code (\(reason)); scan it again, or reload the page")
         }
+
+        init(_ fault: CodeText.Fault) {
+            switch fault {
+            case .scheme(.transfer?): self = .transferCode
+            case .scheme: self = .notFIDO
+            case .damaged: self = .damaged
+            }
+        }
     }
 
     /// Creates an offer from the text of a QR code: a scheme in either case, and ASCII digits; it may end a line.
@@ -87,17 +94,12 @@ extension QROffer {
     ///
     /// - Throws: ``ParseError``.
     public init(parsing text: some StringProtocol) throws(ParseError) {
-        // Programs that draw codes leave the end of a line there.
-        var characters = Array(text.utf8.prefix(Limits.qrTextCharacters + 4))
-        while let last = characters.last, last == 0x0A || last == 0x0D { characters.removeLast() }
-        let scheme = characters.prefix(Self.scheme.utf8.count)
-        guard String(decoding: scheme, as: UTF8.self).uppercased() == Self.scheme else { throw .notFIDO }
-        if characters.count > scheme.count, characters[scheme.count] == UInt8(ascii: "/") {
-            characters.remove(at: scheme.count)
+        let bytes: [UInt8]
+        do throws(CodeText.Fault) {
+            bytes = try CodeText.bytes(of: text, expecting: .signIn)
+        } catch {
+            throw ParseError(error)
         }
-        guard characters.count <= Limits.qrTextCharacters,
-            let bytes = DigitCoding.decode(characters.dropFirst(scheme.count)), !bytes.isEmpty
-        else { throw .damaged }
         try self.init(cbor: bytes)
     }
 
@@ -106,47 +108,36 @@ extension QROffer {
     ///
     /// - Throws: ``ParseError``.
     public init(line: String) throws(ParseError) {
-        let start = line.unicodeScalars.drop { $0 == "\u{FEFF}" || $0.value <= 0x20 }
-        try self.init(parsing: String(String.UnicodeScalarView(start.prefix { $0.value > 0x20 })))
+        try self.init(parsing: CodeText.text(inLine: line))
     }
 
     /// The text of the QR code: at most 196 characters, or 215 for an offer that was parsed.
-    ///
-    /// The scheme is in upper case, so that the code can use the compact alphanumeric and numeric modes.
     public var text: String {
-        var map: CBORMap = [
-            0: .bytes(Array(clientKey.compressedRepresentation)),
-            1: .bytes(secret.key.withUnsafeBytes { Array($0) }),
-            2: .integer(assignedDomainsKnown),
-            5: .text(hint.rawValue),
-        ]
-        if let created { map[3] = .unsigned(created) }
+        let members = CodeMembers(publicKey: clientKey, secret: secret.key, created: created, channels: channels)
+        var map = members.map
+        map[2] = .integer(assignedDomainsKnown)
         if let supportsLinking { map[4] = .boolean(supportsLinking) }
-        if channels != [.webSocket] { map[6] = .array(channels.map { .integer($0.rawValue) }) }
-        return Self.scheme + DigitCoding.encode(CBOREncoder.encode(map))
+        map[5] = .text(hint.rawValue)
+        return CodeText.text(.signIn, CBOREncoder.encode(map))
     }
 
     init(cbor bytes: [UInt8]) throws(ParseError) {
-        guard let value = try? CBORDecoder.decode(bytes, mode: .strict) else { throw .malformed("not canonical CBOR") }
-        guard let map = value.map else { throw .malformed("not a map") }
-        guard let point = map[0]?.bytes, point.count == 33 else { throw .malformed("key 0 is not a compressed point") }
-        guard let clientKey = try? P256.KeyAgreement.PublicKey(compressedRepresentation: point) else {
-            throw .malformed("key 0 is not on the curve")
+        let map: CBORMap
+        let members: CodeMembers
+        do throws(CodeMembers.Fault) {
+            map = try CodeMembers.map(encoded: bytes)
+            members = try CodeMembers(map)
+        } catch {
+            throw .malformed(error.reason)
         }
-        self.clientKey = clientKey
-        guard let secretBytes = map[1]?.bytes, let secret = QRSecret(bytes: secretBytes) else {
-            throw .malformed("key 1 is not 16 bytes")
-        }
-        self.secret = secret
+        clientKey = members.publicKey
+        secret = QRSecret(key: members.secret)
+        created = members.created
+        channels = members.channels
         // Phones can do without the other keys, so a malformed value counts as absent.
-        self.assignedDomainsKnown = map[2]?.integer.map { max($0, 0) } ?? 0
-        if case .unsigned(let seconds)? = map[3] { self.created = seconds } else { self.created = nil }
-        self.supportsLinking = map[4]?.boolean
-        self.hint = map[5]?.text.flatMap(RequestHint.init) ?? .getAssertion
-        // Drafts before CTAP 2.2 had a Boolean here. Any value other than a usable list means the WebSocket.
-        let named = map[6]?.array?.compactMap { $0.integer.flatMap(DataChannelKind.init) } ?? []
-        let channels = named.reduce(into: [DataChannelKind]()) { if !$0.contains($1) { $0.append($1) } }
-        self.channels = channels.isEmpty ? [.webSocket] : channels
+        assignedDomainsKnown = map[2]?.integer.map { max($0, 0) } ?? 0
+        supportsLinking = map[4]?.boolean
+        hint = map[5]?.text.flatMap(RequestHint.init) ?? .getAssertion
     }
 }
 

@@ -13,7 +13,7 @@ func fuzzQR(_ input: [UInt8]) throws -> Bool {
     if let first = input.first, first | 0x20 != UInt8(ascii: "f") {
         let digits = DigitCoding.encode(input)
         try invariant(DigitCoding.decode(Array(digits.utf8)) == input, "digits survive the round trip")
-        text = QROffer.scheme + digits
+        text = CodeText.Scheme.signIn.rawValue + digits
     }
     guard let offer = try? QROffer(parsing: text) else { return false }
     let again = try QROffer(parsing: offer.text)

@@ -46,7 +46,7 @@ extension HandshakeVectors {
         case "pre-message static": state.mixHash(try vector.hex(staticName + "_pub65"))
         case "psk":
             state.mixKeyAndHash(try makePSK(vector).key)
-            let pattern = linked ? HandshakePattern.linked : .qr
+            let pattern = linked ? HandshakePattern.linked : .qr(.signIn)
             #expect(pattern.start(staticKey: staticKey.publicKey, psk: try makePSK(vector)).hash == state.hash)
         case "e (initiator)": state.mixEphemeral(ephemeral.point)
         case "es": try state.mixShared(ephemeral, staticKey.publicKey)

@@ -17,7 +17,7 @@ enum KeyVectors {
             let derived = KeySchedule.derive(
                 SymmetricKey(data: secret),
                 salt: try vector.hex("salt"),
-                purpose: purpose,
+                info: CodeCeremony.signIn.info(purpose),
                 length: try vector.number("length")
             )
             #expect(derived.testBytes == output, "\(vector)")
