@@ -56,10 +56,13 @@ package final class CodeDisplay: Sendable {
 
     /// Shows an event.
     @Sendable package func show(_ event: ClientEvent) {
-        page?.show(event) { [self] offer in drawOnTerminal(offer.text) }
+        page?.show(event) { [self] code in drawOnTerminal(code) }
         switch event {
         case .codeReady(let offer):
             draw(offer.text)
+            report.enter(scanning)
+        case .transferCodeReady(let code):
+            draw(code.text)
             report.enter(scanning)
         case .radioLost(let error):
             let remedy = error.remedy ?? "it might come back by itself"

@@ -55,14 +55,10 @@ package final class CodePage: Sendable {
     /// - Parameters:
     ///   - event: The event.
     ///   - fallback: Shows the code if no browser can be opened.
-    func show(_ event: ClientEvent, fallback: @escaping @Sendable (QROffer) -> Void) {
+    func show(_ event: ClientEvent, fallback: @escaping @Sendable (_ code: String) -> Void) {
         switch event {
-        case .codeReady(let offer):
-            // If the code can't be drawn, the fallback reports it.
-            if let code = try? QRMatrix(text: offer.text) { server.show(.scan(code)) }
-            codeReady.yield { fallback(offer) }
-            // The code may be shown again, but the browser is opened once.
-            codeReady.finish()
+        case .codeReady(let offer): show(offer.text, fallback)
+        case .transferCodeReady(let code): show(code.text, fallback)
         case .phoneFound: server.show(.found)
         case .connecting(let domain): server.show(.connecting(host: domain.host))
         case .waitingForUser: server.show(.confirm)
@@ -71,6 +67,14 @@ package final class CodePage: Sendable {
         case .linkOffered(let code): server.warn("Link the phone only if it shows the link code \(code).")
         case .contacting, .phoneNotified, .waitingForLink: break
         }
+    }
+
+    private func show(_ text: String, _ fallback: @escaping @Sendable (_ code: String) -> Void) {
+        // If the code can't be drawn, the fallback reports it.
+        if let code = try? QRMatrix(text: text) { server.show(.scan(code)) }
+        codeReady.yield { fallback(text) }
+        // The code may be shown again, but the browser is opened once.
+        codeReady.finish()
     }
 
     /// Runs `body`, which is canceled if the page is closed or opened twice.

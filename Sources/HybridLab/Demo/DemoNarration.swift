@@ -46,7 +46,7 @@ final class DemoNarration: Sendable {
             step("client", "asks the relay for \(name.quoted), with a proof that it knows the secret of the link")
         case .phoneNotified: step("relay", "wakes the phone and keeps the client's tunnel")
         case .radioLost, .radioRestored, .connectingByRadio, .connectedByRadio, .radioChannelFailed, .answered,
-            .waitingForLink, .linkOffered:
+            .waitingForLink, .linkOffered, .transferCodeReady:
             break
         case .redirected(let next): step("client", "is redirected from \(next.from) to \(next.to)")
         case .waitingForUser:

@@ -92,7 +92,7 @@ private struct L2CAPFixture {
         acceptingSocket = try TestAcceptingSocket()
         let domain = try #require(TunnelDomain(id: 266))
         pending = PendingClientConnection(
-            offer: offer,
+            keys: offer.keys,
             domain: domain,
             tunnel: nil,
             acceptingSocket: acceptingSocket.socket
@@ -103,7 +103,13 @@ private struct L2CAPFixture {
 
     /// Returns a client that received the advert of this fixture or another one.
     func client(receiving eid: EID? = nil) -> NearbyPhone {
-        NearbyPhone(offer: pending.offer, clientKey: clientKey, eid: eid ?? pending.eid, l2capRoute: nil)
+        NearbyPhone(
+            keys: pending.keys,
+            clientKey: clientKey,
+            offersLinking: false,
+            eid: eid ?? pending.eid,
+            l2capRoute: nil
+        )
     }
 
     func channel() throws -> L2CAPChannel { L2CAPChannel(adopting: try acceptingSocket.connect(), largestPacket: 672) }
@@ -267,8 +273,9 @@ struct L2CAPAcceptorTests {
         let reasons = Mutex([String]())
         let key = P256.KeyAgreement.PrivateKey(compactRepresentable: false)
         let nearby = NearbyPhone(
-            offer: fixture.pending.offer,
+            keys: fixture.pending.keys,
             clientKey: key,
+            offersLinking: false,
             eid: fixture.pending.eid,
             l2capRoute: .failure(.addressUnknown)
         )

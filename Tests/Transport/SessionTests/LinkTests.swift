@@ -34,7 +34,8 @@ struct LinkTests {
     {
         let domain = try #require(TunnelDomain(id: 266))
         let pending = PendingClientConnection(
-            offer: offer,
+            keys: offer.keys,
+            supportsLinking: offer.supportsLinking == true,
             linking: linking,
             domain: domain,
             tunnel: nil,

@@ -80,7 +80,13 @@ struct LinkingSession {
             hint: .getAssertion,
             supportsLinking: offersLinking
         )
-        let nearby = NearbyPhone(offer: offer, clientKey: clientKey, eid: phone.eid, l2capRoute: nil)
+        let nearby = NearbyPhone(
+            keys: offer.keys,
+            clientKey: clientKey,
+            offersLinking: offersLinking,
+            eid: phone.eid,
+            l2capRoute: nil
+        )
         let handshake = ResponderHandshake(
             clientKey: clientKey.publicKey,
             psk: secret.psk(for: phone.eid),

@@ -84,28 +84,53 @@ public struct AuthenticatorSession: Sendable {
     ) async throws -> AuthenticatorOutcome {
         let events = handlers.events
         return try await AuthenticatorSessionFailure.wrapping {
-            let acceptingSocket = await acceptingSocket(for: offer, events)
-            defer { acceptingSocket?.close() }
-            return try await withTunnel(for: offer, orOnly: acceptingSocket, events) { tunnel in
-                let pending = PendingClientConnection(
-                    offer: offer,
-                    linking: linking,
-                    domain: relay.domain,
-                    tunnel: tunnel,
-                    acceptingSocket: acceptingSocket
+            let supportsLinking = offer.supportsLinking == true
+            return try await withClient(
+                offer.keys,
+                supportsLinking: supportsLinking,
+                linking: linking,
+                events
+            ) { verified in
+                let client = try await verified.completeHandshake(
+                    info,
+                    presentsCredentials: handlers.wallet != nil,
+                    events
                 )
-                let verified = try await pending.advertise(on: radio, timeouts.untilClient, events)
-                acceptingSocket?.close()
-                events(.clientVerified(over: verified.transport.kind))
-                return try await verified.transport.use(insteadOf: tunnel) {
-                    let client = try await verified.completeHandshake(
-                        info,
-                        presentsCredentials: handlers.wallet != nil,
-                        events
-                    )
-                    return try await client.answerRequests(timeouts, accepting: relyingParties, handlers)
-                }
+                return try await client.answerRequests(timeouts, accepting: relyingParties, handlers)
             }
+        }
+    }
+
+    /// Opens a tunnel, advertises until a client verifies, and runs `body`.
+    ///
+    /// - Parameters:
+    ///   - keys: The keys of the scanned code.
+    ///   - supportsLinking: True if the client expects an update.
+    ///   - linking: The link that the user offers to the client; `nil` for none.
+    ///   - events: Called with each event.
+    ///   - body: The work after handshake message 1.
+    func withClient<Outcome: Sendable>(
+        _ keys: CodeKeys,
+        supportsLinking: Bool = false,
+        linking: LinkOffer? = nil,
+        _ events: @escaping @Sendable (AuthenticatorEvent) -> Void,
+        _ body: @escaping @Sendable (VerifiedClient) async throws -> Outcome
+    ) async throws -> Outcome {
+        let acceptingSocket = await acceptingSocket(for: keys, events)
+        defer { acceptingSocket?.close() }
+        return try await withTunnel(keys.tunnelID, orOnly: acceptingSocket, events) { tunnel in
+            let pending = PendingClientConnection(
+                keys: keys,
+                supportsLinking: supportsLinking,
+                linking: linking,
+                domain: relay.domain,
+                tunnel: tunnel,
+                acceptingSocket: acceptingSocket
+            )
+            let verified = try await pending.advertise(on: radio, timeouts.untilClient, events)
+            acceptingSocket?.close()
+            events(.clientVerified(over: verified.transport.kind))
+            return try await verified.transport.use(insteadOf: tunnel) { try await body(verified) }
         }
     }
 
@@ -150,10 +175,10 @@ public struct AuthenticatorSession: Sendable {
 
     /// Returns a socket for L2CAP connections if the client offers L2CAP and this computer supports it.
     private func acceptingSocket(
-        for offer: QROffer,
+        for keys: CodeKeys,
         _ events: @Sendable (AuthenticatorEvent) -> Void
     ) async -> L2CAPAcceptingSocket? {
-        guard acceptsBLEChannel, offer.channels.contains(.l2cap) else { return nil }
+        guard acceptsBLEChannel, keys.channels.contains(.l2cap) else { return nil }
         do throws(L2CAPError) {
             let acceptingSocket = try await radio.acceptingSocket()
             events(.listeningByRadio)
@@ -167,21 +192,21 @@ public struct AuthenticatorSession: Sendable {
     /// Opens the tunnel and runs `body`.
     ///
     /// If the tunnel cannot be opened and there is an accepting socket, `body` runs without a tunnel.
-    private func withTunnel(
-        for offer: QROffer,
+    private func withTunnel<Outcome: Sendable>(
+        _ tunnelID: TunnelID,
         orOnly acceptingSocket: L2CAPAcceptingSocket?,
         _ events: @escaping @Sendable (AuthenticatorEvent) -> Void,
-        _ body: @escaping @Sendable (WebSocketTunnel?) async throws -> AuthenticatorOutcome
-    ) async throws -> AuthenticatorOutcome {
+        _ body: @escaping @Sendable (WebSocketTunnel?) async throws -> Outcome
+    ) async throws -> Outcome {
         let isOpen = Locked(false)
-        let serving: @Sendable (WebSocketTunnel) async throws -> AuthenticatorOutcome = { tunnel in
+        let serving: @Sendable (WebSocketTunnel) async throws -> Outcome = { tunnel in
             isOpen.withLock { $0 = true }
             events(.tunnelOpen(relay.domain))
             return try await body(tunnel)
         }
         do {
             return try await WebSocketTunnel.withTunnel(
-                .new(offer.secret.tunnelID),
+                .new(tunnelID),
                 at: relay,
                 bearerToken: bearerToken,
                 redirected: { events(.redirected($0)) },

@@ -9,9 +9,11 @@ internal import HybridPrimitives
 
 /// Stage 1: a client can connect through the relay or over L2CAP.
 struct PendingClientConnection: Sendable {
-    let offer: QROffer
+    let keys: CodeKeys
+    /// True if the client expects an update.
+    private let supportsLinking: Bool
     /// The link that the user offers to the client; `nil` if there is none.
-    let linking: LinkOffer?
+    private let linking: LinkOffer?
     let eid: EID
     let tunnel: WebSocketTunnel?
     let acceptingSocket: L2CAPAcceptingSocket?
@@ -19,14 +21,15 @@ struct PendingClientConnection: Sendable {
     var firstMessageTimeout = Duration.seconds(5)
 
     init(
-        offer: QROffer,
+        keys: CodeKeys,
+        supportsLinking: Bool = false,
         linking: LinkOffer? = nil,
         domain: TunnelDomain,
         tunnel: WebSocketTunnel?,
         acceptingSocket: L2CAPAcceptingSocket?
     ) {
         var generator = SystemRandomNumberGenerator()
-        (self.offer, self.linking) = (offer, linking)
+        (self.keys, self.supportsLinking, self.linking) = (keys, supportsLinking, linking)
         // Without a tunnel there is no routing ID, so zeros are advertised; the client connects over L2CAP.
         let routingID = tunnel?.routingID ?? RoutingID(node: 0, check: 0)
         self.eid = EID(routingID: routingID, domain: domain, using: &generator)
@@ -42,7 +45,7 @@ struct PendingClientConnection: Sendable {
     ) async throws -> VerifiedClient {
         let reportBusy: @Sendable (RadioError) -> Void = { events(.radioBusy($0)) }
         return try await radio.withAdvert(
-            eid.sealed(with: offer.secret.eidKey),
+            eid.sealed(with: keys.eidKey),
             acceptingSocket: acceptingSocket,
             retrying: reportBusy
         ) { advert in
@@ -101,9 +104,8 @@ struct PendingClientConnection: Sendable {
         _ message1: HandshakeMessage,
         over transport: Transport
     ) throws(HandshakeError) -> VerifiedClient {
-        let handshake = ResponderHandshake(
-            clientKey: offer.clientKey,
-            psk: offer.secret.psk(for: eid),
+        let handshake = keys.responderHandshake(
+            eid,
             ephemeral: P256.KeyAgreement.PrivateKey(compactRepresentable: false)
         )
         return VerifiedClient(try handshake.answer(message1), over: transport, update: update)
@@ -113,8 +115,8 @@ struct PendingClientConnection: Sendable {
     ///
     /// A client that supports linking always gets one, so that a relay cannot learn if a link is offered.
     func update(_ hash: HandshakeHash) -> ChannelMessage? {
-        guard offer.supportsLinking == true else { return nil }
-        return .update(linking.flatMap { try? $0.information(for: offer.clientKey, hash) })
+        guard supportsLinking else { return nil }
+        return .update(linking.flatMap { try? $0.information(for: keys.publicKey, hash) })
     }
 }
 
@@ -157,8 +159,7 @@ struct VerifiedClient: Sendable {
     let channel: EncryptedChannel
     /// The update that follows the post-handshake message; `nil` if there is none.
     let update: ChannelMessage?
-    /// The code of the session for both users.
-    let linkCode: LinkCode
+    let handshakeHash: HandshakeHash
 
     init(
         _ answer: consuming HandshakeAnswer,
@@ -167,8 +168,8 @@ struct VerifiedClient: Sendable {
     ) {
         message2 = answer.message2
         self.transport = transport
-        self.update = update(answer.keys.handshakeHash)
-        linkCode = LinkCode(answer.keys.handshakeHash)
+        handshakeHash = answer.keys.handshakeHash
+        self.update = update(handshakeHash)
         channel = EncryptedChannel(over: transport.channel, keys: answer.takeKeys())
     }
 
@@ -178,18 +179,30 @@ struct VerifiedClient: Sendable {
         presentsCredentials: Bool = false,
         _ events: @Sendable (AuthenticatorEvent) -> Void = { _ in }
     ) async throws -> ServedClient {
-        do {
+        try await sending {
             try await transport.channel.send(WireMessage(bytes: message2.bytes))
             try await channel.send(PostHandshakeMessage(info: info.encoded, presentsCredentials: presentsCredentials))
             if let update {
                 try await channel.send(update)
-                if case .update(.some) = update { events(.linkOffered(linkCode)) }
+                if case .update(.some) = update { events(.linkOffered(LinkCode(handshakeHash))) }
             }
+        }
+        return ServedClient(channel: channel)
+    }
+
+    /// Sends handshake message 2 of a transfer, in which the receiver sends the next message.
+    func completeTransferHandshake() async throws {
+        try await sending { try await transport.channel.send(WireMessage(bytes: message2.bytes)) }
+    }
+
+    /// Runs `body`, which sends the first messages; over L2CAP, the client may have left before them.
+    private func sending(_ body: () async throws -> Void) async throws {
+        do {
+            try await body()
         } catch let error as TunnelError
             where transport.kind == .l2cap && (error.closeCode != nil || error == .connectionLost)
         {
             throw AuthenticatorSessionFailure.clientSilent
         }
-        return ServedClient(channel: channel)
     }
 }

@@ -30,7 +30,7 @@ public import HybridNetwork
 /// handshake.
 ///
 /// A phone that is linked with this client can be contacted without a code, see
-/// ``contact(_:_:_:for:events:)``.
+/// ``contact(_:_:_:for:events:)``. The receiver of a transfer uses ``receive(for:events:_:)``.
 public struct ClientSession: Sendable {
     /// The radio that scans for adverts.
     public let radio: BluetoothRadio
@@ -87,30 +87,34 @@ public struct ClientSession: Sendable {
         for adapted: @escaping @Sendable (AuthenticatorInfo) throws(Unfit) -> CTAPRequest,
         events: @escaping @Sendable (ClientEvent) -> Void
     ) async throws -> ClientResult {
-        let outcome: Result<ClientResult, Unfit> = try await withPhone(hint: request.hint, events: events) { phone in
+        let code = shownCode(hint: request.hint)
+        let outcome: Result<ClientResult, Unfit> = try await withPhone(code, events: events) { phone, _ in
             try await exchange(with: phone, for: adapted, events: events)
         }
         return try outcome.get()
+    }
+
+    /// The channels that a code of this session offers.
+    var offeredChannels: [DataChannelKind] { offersBLEChannel ? [.webSocket, .l2cap] : [.webSocket] }
+
+    /// Returns a new code for a request with this hint.
+    func shownCode(hint: RequestHint) -> ShownCode {
+        ShownCode(hint: hint, channels: offeredChannels, offersLinking: linking != nil)
     }
 
     /// Shows a code, connects to the phone that scans it, and runs `body`.
     ///
     /// - Throws: ``ClientFailure``, `CancellationError`.
     func withPhone<Outcome: Sendable>(
-        hint: RequestHint,
+        _ code: ShownCode,
         events: @escaping @Sendable (ClientEvent) -> Void,
-        _ body: @escaping @Sendable (ConnectedPhone) async throws -> Outcome
+        _ body: @escaping @Sendable (ConnectedPhone, DataChannelKind) async throws -> Outcome
     ) async throws -> Outcome {
-        let code = ShownCode(
-            hint: hint,
-            channels: offersBLEChannel ? [.webSocket, .l2cap] : [.webSocket],
-            offersLinking: linking != nil
-        )
         let nearby = try await code.awaitPhone(radio, timeouts.untilPhoneFound, events: events)
         events(.phoneFound)
         return try await ClientFailure.wrapping {
             if let connection = try await nearby.connectByRadio(timeouts, events: events) {
-                return try await connection.use { try await body($0) }
+                return try await connection.use { try await body($0, .l2cap) }
             }
             let relay = try nearby.relay(network)
             events(.connecting(relay.domain))
@@ -120,7 +124,7 @@ public struct ClientSession: Sendable {
                 closing: closing,
                 redirected: { events(.redirected($0)) }
             ) { tunnel in
-                try await body(try await nearby.performHandshake(over: tunnel, timeouts.handshake))
+                try await body(try await nearby.performHandshake(over: tunnel, timeouts.handshake), .webSocket)
             }
         }
     }
@@ -198,6 +202,8 @@ public struct ClientTimeouts: Sendable {
 public enum ClientEvent: Sendable {
     /// The radio is scanning, so the QR code can be shown now.
     case codeReady(QROffer)
+    /// The radio is scanning, so the QR code of a transfer can be shown now.
+    case transferCodeReady(TransferCode)
     /// Bluetooth became unavailable or is busy; the session waits until it returns.
     case radioLost(RadioError)
     /// Bluetooth is available again, and the radio is scanning.

@@ -10,12 +10,16 @@ internal import HybridPrimitives
 
 /// Stage 1: the keys exist, and the QR code can be shown.
 struct ShownCode: Sendable {
-    let offer: QROffer
+    private let keys: CodeKeys
     private let clientKey: P256.KeyAgreement.PrivateKey
+    private let offersLinking: Bool
+    /// The event with the code.
+    private let ready: ClientEvent
 
+    /// Creates the code of a sign-in, or of another request.
     init(hint: RequestHint, channels: [DataChannelKind], offersLinking: Bool = false) {
         clientKey = P256.KeyAgreement.PrivateKey(compactRepresentable: false)
-        offer = QROffer(
+        let offer = QROffer(
             clientKey: clientKey.publicKey,
             secret: .random(),
             created: WallClock.realtime.now(),
@@ -23,15 +27,27 @@ struct ShownCode: Sendable {
             channels: channels,
             supportsLinking: offersLinking
         )
+        (keys, ready) = (offer.keys, .codeReady(offer))
+        self.offersLinking = offersLinking
+    }
+
+    /// Creates the code of a transfer.
+    init(purpose: TransferPurpose, channels: [DataChannelKind]) {
+        clientKey = P256.KeyAgreement.PrivateKey(compactRepresentable: false)
+        let code = TransferCode(
+            receiverKey: clientKey.publicKey,
+            secret: .random(),
+            created: WallClock.realtime.now(),
+            purpose: purpose,
+            channels: channels
+        )
+        (keys, ready) = (code.keys, .transferCodeReady(code))
+        offersLinking = false
     }
 
     /// The adverts that belong to this code.
     private var target: AdvertScanner.Target {
-        AdvertScanner.Target(
-            key: offer.secret.eidKey,
-            ceremony: .qr,
-            acceptsL2CAP: offer.channels.contains(.l2cap)
-        )
+        AdvertScanner.Target(key: keys.eidKey, ceremony: .qr, acceptsL2CAP: keys.channels.contains(.l2cap))
     }
 
     /// Starts to scan, reports the code, and waits for the first advert that its key decrypts.
@@ -47,12 +63,18 @@ struct ShownCode: Sendable {
         do {
             let match = try await withDeadline(limit, orThrow: ClientFailure.phoneNotNearby) {
                 try await scanner.scan(for: target) { isFirst in
-                    events(isFirst ? .codeReady(offer) : .radioRestored)
+                    events(isFirst ? ready : .radioRestored)
                 } lost: {
                     events(.radioLost($0))
                 }
             }
-            return NearbyPhone(offer: offer, clientKey: clientKey, eid: match.eid, l2capRoute: match.route)
+            return NearbyPhone(
+                keys: keys,
+                clientKey: clientKey,
+                offersLinking: offersLinking,
+                eid: match.eid,
+                l2capRoute: match.route
+            )
         } catch let error as RadioError {
             throw ClientFailure(error)
         } catch let error as ClientFailure where error == .phoneNotNearby {
@@ -66,13 +88,14 @@ struct ShownCode: Sendable {
 ///
 /// The advert names the relay and contributes to the pre-shared key.
 struct NearbyPhone: Sendable {
-    let offer: QROffer
+    let keys: CodeKeys
     let clientKey: P256.KeyAgreement.PrivateKey
+    let offersLinking: Bool
     let eid: EID
     /// The L2CAP route to the phone, or the reason why it is unusable; `nil` if no route was offered or advertised.
     let l2capRoute: Result<L2CAPRoute, L2CAPError>?
 
-    var path: TunnelPath { .connect(eid.routingID, offer.secret.tunnelID) }
+    var path: TunnelPath { .connect(eid.routingID, keys.tunnelID) }
 
     func relay(_ network: NetworkConfiguration) throws -> RelayEndpoint {
         guard let domain = eid.domain else { throw ClientFailure.unknownRelay }
@@ -81,13 +104,13 @@ struct NearbyPhone: Sendable {
 
     /// Performs a new handshake over `channel`; each channel requires its own handshake.
     func performHandshake(over channel: some MessageChannel, _ limit: Duration) async throws -> ConnectedPhone {
-        let handshake = try InitiatorHandshake(
-            clientKey: clientKey,
-            psk: offer.secret.psk(for: eid),
+        let handshake = try keys.initiatorHandshake(
+            clientKey,
+            eid,
             ephemeral: P256.KeyAgreement.PrivateKey(compactRepresentable: false)
         )
         return try await ConnectedPhone(handshake, over: channel, limit) { hash in
-            guard offer.supportsLinking == true, let domain = eid.domain else { return nil }
+            guard offersLinking, let domain = eid.domain else { return nil }
             return LinkVerifier(clientKey: clientKey, handshakeHash: hash, domain: domain)
         }
     }
@@ -96,6 +119,7 @@ struct NearbyPhone: Sendable {
 /// Stage 3: the channel is encrypted, and the phone sends its `authenticatorGetInfo` response.
 struct ConnectedPhone: Sendable {
     let channel: EncryptedChannel
+    let handshakeHash: HandshakeHash
     /// The verifier of updates; `nil` if updates are discarded.
     let verifier: LinkVerifier?
 
@@ -122,14 +146,9 @@ struct ConnectedPhone: Sendable {
             try await channel.receive { HandshakeMessage(bytes: $0.bytes) }
         }
         let keys = try handshake.finish(message2)
+        handshakeHash = keys.handshakeHash
         self.verifier = verifier(keys.handshakeHash)
         self.channel = EncryptedChannel(over: channel, keys: keys)
-    }
-
-    /// Creates a phone that is connected by an existing channel.
-    init(channel: EncryptedChannel, verifier: LinkVerifier? = nil) {
-        self.channel = channel
-        self.verifier = verifier
     }
 
     func receiveInfo(_ limit: Duration) async throws -> ReadyPhone {

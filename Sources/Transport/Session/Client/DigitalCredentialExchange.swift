@@ -20,7 +20,7 @@ extension ClientSession {
         hint: RequestHint,
         events: @escaping @Sendable (ClientEvent) -> Void
     ) async throws -> [UInt8] {
-        try await withPhone(hint: hint, events: events) { phone in
+        try await withPhone(shownCode(hint: hint), events: events) { phone, _ in
             let wallet = try await phone.receiveWallet(timeouts.handshake)
             events(.waitingForUser)
             let reply = try await wallet.exchange(request, timeouts.untilAnswered)

@@ -176,9 +176,12 @@ public struct ClientFailure: SessionFailure, Hashable {
         Self("internal-fault", "internal fault: \(text); please report it", status: .software)
     }
 
+    /// The clause about a message that is not the expected one of the handshake, or that no key opens.
+    static let unopenedMessage = "a message can't be opened"
+
     static func explaining(_ error: any Error) -> Self? {
         switch error {
-        case let error as TunnelError where error == .messageRefused: phoneMisbehaved("a message can't be opened")
+        case let error as TunnelError where error == .messageRefused: phoneMisbehaved(unopenedMessage)
         case let error as TunnelError where ChannelCloseReason(error) == .peerClosed: phoneDisconnected
         case let error as TunnelError where ChannelCloseReason(error) == .goneAway: phoneOrRelayDisconnected
         case is HandshakeError: notThisPhone
