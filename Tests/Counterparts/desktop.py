@@ -32,9 +32,17 @@ class Desktop:
     def text(self):
         return qr.text(self.fields)
 
+    @property
+    def eid_key(self):
+        return keys.eid_key(self.secret)
+
+    @property
+    def tunnel_id(self):
+        return keys.tunnel_id(self.secret)
+
     def hear(self, receiver, seconds=60):
         """Waits for the advert that this code's key decrypts; the receiver must be scanning."""
-        key = keys.eid_key(self.secret)
+        key = self.eid_key
         for services in receiver.heard(seconds):
             # Chrome checks the older UUID first.
             for uuid in (radio.GOOGLE, radio.FIDO):
@@ -48,7 +56,7 @@ class Desktop:
 
     def join(self, headers=(), origin=None, upper_case=False):
         """Joins the tunnel with the advert's routing ID, which the relay checks."""
-        routing, name = keys.eid_routing_id(self.eid).hex(), keys.tunnel_id(self.secret).hex()
+        routing, name = keys.eid_routing_id(self.eid).hex(), self.tunnel_id.hex()
         if upper_case:
             routing, name = routing.upper(), name.upper()
         host = keys.host(keys.eid_domain(self.eid))

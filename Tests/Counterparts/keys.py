@@ -10,7 +10,10 @@ ASSIGNED_HOSTS = ("cable.ua5v.com", "cable.auth.com")
 
 
 def derive(secret, salt, purpose, length):
-    info = purpose.to_bytes(4, "little")
+    return expand(secret, salt, purpose.to_bytes(4, "little"), length)
+
+
+def expand(secret, salt, info, length):
     return HKDF(hashes.SHA256(), length, salt or None, info).derive(secret)
 
 

@@ -14,6 +14,8 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 MESSAGE_LENGTH = 81
 POINT_LENGTH = 65
+# Prologue of a handshake that follows a sign-in code.
+SIGN_IN = b"\1"
 
 
 class HandshakeFailed(Exception):
@@ -88,8 +90,8 @@ class _State:
         return Keys(*self._derive(b"", 2), self.hash)
 
 
-def _with_code(client_static, psk):
-    return _State(b"KN", b"\1", uncompressed(client_static), psk)
+def _with_code(client_static, psk, prologue):
+    return _State(b"KN", prologue, uncompressed(client_static), psk)
 
 
 def _linked(phone_static, psk):
@@ -109,10 +111,10 @@ def _take_apart(message):
 class Initiator:
     """Initiator: the client."""
 
-    def __init__(self, static, psk, ephemeral=None):
+    def __init__(self, static, psk, ephemeral=None, prologue=SIGN_IN):
         self.static = static
         self.ephemeral = ephemeral or new_key()
-        self.state = _with_code(static.public_key(), psk)
+        self.state = _with_code(static.public_key(), psk, prologue)
         point = uncompressed(self.ephemeral.public_key())
         self.state.mix_ephemeral(point)
         self.message1 = point + self.state.seal_nothing()
@@ -126,9 +128,9 @@ class Initiator:
         return self.state.keys()
 
 
-def respond(client_static, psk, message1, ephemeral=None):
+def respond(client_static, psk, message1, ephemeral=None, prologue=SIGN_IN):
     """Responder: returns message 2 and the keys."""
-    state = _with_code(client_static, psk)
+    state = _with_code(client_static, psk, prologue)
     key, point, tag = _take_apart(message1)
     state.mix_ephemeral(point)
     state.open_nothing(tag)

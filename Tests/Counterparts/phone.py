@@ -20,13 +20,21 @@ class Phone:
 
     def open_tunnel(self):
         """Opens a tunnel; its routing ID becomes part of the advert."""
-        name = keys.tunnel_id(self.offer.secret).hex()
-        self.tunnel = Tunnel(keys.host(self.domain), f"/cable/new/{name}", self.relay, self.ca)
+        path = f"/cable/new/{self.tunnel_id.hex()}"
+        self.tunnel = Tunnel(keys.host(self.domain), path, self.relay, self.ca)
         self.eid = keys.eid_plaintext(secrets.token_bytes(10), self.tunnel.routing_id, self.domain)
 
     @property
+    def eid_key(self):
+        return keys.eid_key(self.offer.secret)
+
+    @property
+    def tunnel_id(self):
+        return keys.tunnel_id(self.offer.secret)
+
+    @property
     def advert(self):
-        return keys.seal_eid(self.eid, keys.eid_key(self.offer.secret))
+        return keys.seal_eid(self.eid, self.eid_key)
 
     def respond(self, message1):
         """Returns message 2 and the channel keys."""

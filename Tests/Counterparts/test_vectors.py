@@ -6,7 +6,7 @@
 """
 import json, os, unittest
 
-import cbor, channel, ctap, keys, linking, noise, qr
+import cbor, channel, ctap, keys, linking, noise, qr, transfer_wire, transfer_wire_vectors
 # A run of this file covers secrets, too.
 from test_secrets import Conversations, Files, Identities, Messages, SealedKeys, Stanzas
 from website import to_base64url
@@ -16,6 +16,9 @@ with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Vector
 # Written by another program of this project, linked_vectors.py.
 with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Vectors", "linked.json")) as file:
     LINKED = json.load(file)
+# Written by transfer_wire_vectors.py.
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Vectors", "transfer.json")) as file:
+    TRANSFER = json.load(file)
 unhex = bytes.fromhex
 
 
@@ -211,6 +214,47 @@ class Frames(unittest.TestCase):
         for size in (512, 1024):
             self.assertEqual(len(channel.pad(channel.update(size=size))), size)
         self.assertEqual(len(channel.pad(channel.update({1: bytes(100)}))), 512)
+
+
+class Transfers(unittest.TestCase):
+    def test_the_file_is_current(self):
+        valid, invalid = transfer_wire_vectors.codes()
+        self.assertEqual((TRANSFER["codes"], TRANSFER["refused_codes"]), (valid, invalid))
+        self.assertEqual(TRANSFER["sessions"][0], transfer_wire_vectors.handshake("a", 0))
+
+    def test_codes(self):
+        for case in TRANSFER["codes"]:
+            self.assertEqual(cbor.canonical(qr_fields(case["cbor"])).hex(), case["cbor"], case["name"])
+        for case in TRANSFER["refused_codes"]:
+            with self.assertRaises(ValueError, msg=case["name"]):
+                transfer_wire.parse(case["text"])
+        for case in VECTORS["qr"]:
+            with self.assertRaises(ValueError, msg=case["name"]):
+                transfer_wire.parse(case["url"])
+
+    def test_nothing_is_valid_for_a_sign_in(self):
+        secret, eid = bytes(range(16)), bytes(16)
+        for ours, theirs in (
+            (transfer_wire.eid_key(secret), keys.eid_key(secret)),
+            (transfer_wire.tunnel_id(secret), keys.tunnel_id(secret)),
+            (transfer_wire.psk(secret, eid), keys.psk(secret, eid)),
+        ):
+            self.assertNotEqual(ours, theirs)
+        static, psk = noise.new_key(), bytes(32)
+        for prologues in ((noise.SIGN_IN, transfer_wire.NAME), (transfer_wire.NAME, noise.SIGN_IN)):
+            first = noise.Initiator(static, psk, prologue=prologues[0]).message1
+            with self.assertRaises(noise.HandshakeFailed):
+                noise.respond(static.public_key(), psk, first, prologue=prologues[1])
+
+    def test_messages_have_a_multiple_of_512_bytes(self):
+        for case in TRANSFER["frames"]:
+            body = transfer_wire.pad(b"x" * case["length"])
+            self.assertEqual(len(body), case["padded"])
+            self.assertEqual(len(channel.pad(b"\3" + body)) % 512, 0)
+
+
+def qr_fields(encoded):
+    return cbor.read(unhex(encoded))
 
 
 class FirstMessages(unittest.TestCase):
