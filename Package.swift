@@ -280,7 +280,13 @@ let testTargets: [Target] = [
             nio("NIOPosix"), nio("NIOEmbedded"), nio("NIOWebSocket"), nioSSL, crypto, logging,
         ]
     ),
-    tests("SessionTests", in: "Transport", ["HybridSession", "TestSupport", crypto]),
+    tests(
+        "SessionTests",
+        in: "Transport",
+        [
+            "HybridSession", "IntegrationTestSupport", "NetworkTestSupport", "TestSupport", nio("NIOCore"), crypto,
+        ]
+    ),
     tests(
         "AuthenticatorTests",
         in: "Phone",

@@ -14,6 +14,14 @@ struct CaBLECorpusTests {
         #expect(replay.refused.count >= 8, "the corpus contains invalid inputs")
     }
 
+    @Test("Texts of transfer codes")
+    func transferCode() throws {
+        let replay = try FuzzCorpus.replay("transfer-code", fuzzTransferCode)
+        #expect(replay.broken == [])
+        #expect(replay.taken.count >= 8, "the corpus contains valid inputs")
+        #expect(replay.refused.count >= 12, "the corpus contains invalid inputs")
+    }
+
     @Test("Service data")
     func serviceData() throws {
         let replay = try FuzzCorpus.replay("service-data", fuzzServiceData)

@@ -49,6 +49,7 @@ struct SecretMaterialTests {
     @Test("Keys of every stage")
     func keys() throws {
         expectHidden(try #require(QRSecret(bytes: Self.pattern(16))), Self.pattern(16))
+        expectHidden(try #require(TransferSecret(bytes: Self.pattern(16))), Self.pattern(16))
         expectHidden(try #require(LinkSecret(bytes: Self.pattern(32))), Self.pattern(32))
         expectHidden(try #require(EIDKey(bytes: Self.pattern(64))), Self.pattern(64))
         expectHidden(try #require(PSK(bytes: Self.pattern(32))), Self.pattern(32))
@@ -74,6 +75,15 @@ struct SecretMaterialTests {
         let key = try P256.KeyAgreement.PrivateKey(rawRepresentation: Self.pattern(32))
         let offer = QROffer(clientKey: key.publicKey, secret: secret, created: 1, hint: .getAssertion)
         expectHidden(offer, Self.pattern(16))
+        expectHidden(offer.keys, Self.pattern(16))
+        let transfer = TransferCode(
+            receiverKey: key.publicKey,
+            secret: try #require(TransferSecret(bytes: Self.pattern(16))),
+            created: 1,
+            purpose: .give
+        )
+        expectHidden(transfer, Self.pattern(16))
+        expectHidden(transfer.keys, Self.pattern(16))
         let tunnel = try #require(TunnelID(bytes: Self.pattern(16)))
         expectHidden(TunnelPath.new(tunnel), Self.pattern(16))
         let contact = try #require(ContactID(bytes: Self.pattern(25)))

@@ -61,6 +61,7 @@ private let targets: [String: FuzzTarget] = [
     "sshagent": fuzzSSHAgent,
     "sshkeys": fuzzSSHKeys,
     "sshsign": fuzzSSHSign,
+    "transfer-code": fuzzTransferCode,
     "tunnel-path": fuzzTunnelPath,
     "tunnel-table": fuzzTunnelTable,
     "vault": fuzzVault,

@@ -9,7 +9,8 @@ public struct TransferFrame: Hashable, Sendable {
     public static let granularity = 512
 
     /// Maximum length of the JSON object in bytes, so that the frame with its tag has at most 1 MiB.
-    public static let maximumLength = (ChannelMessage.maximumBodyLength + overhead) / granularity * granularity - overhead
+    public static let maximumLength =
+        (ChannelMessage.maximumBodyLength + overhead) / granularity * granularity - overhead
 
     /// The type byte, and the byte of the frame's padding.
     private static let overhead = 2

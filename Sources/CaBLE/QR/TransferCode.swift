@@ -120,7 +120,7 @@ extension TransferCode {
         try self.init(cbor: bytes)
     }
 
-    /// The text of the QR code: at most 191 characters.
+    /// The text of the QR code: at most 195 characters.
     public var text: String {
         let members = CodeMembers(
             publicKey: receiverKey,

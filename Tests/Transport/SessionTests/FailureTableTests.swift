@@ -58,12 +58,14 @@ struct FailureTableTests {
         .notThisPhone, .phoneLacksCTAP, .phoneLacksDigitalCredentials, .phoneMisbehaved("HOW"), .internalFault("WORDS"),
         .phoneUnreachable(name), .phoneUnsubscribed(name), .phoneNotAnswering(name), .phoneDeclined(name),
         .notLinkedPhone(name), .linkGone(name),
+        .giverNotNearby, .giverRelayUnknown, .giverSilent, .giverLeft, .giverOrRelayLeft, .giverMisbehaved("HOW"),
     ]
 
     private static let name = PhoneName("NAME")
 
     private static let phone: [AuthenticatorSessionFailure] = [
         .noClient, .computerNotNearby, .tunnelExpired, .notVerified, .clientSilent, .clientMisbehaved("HOW"),
+        .receiverSilent, .receiverLeft, .receiverOrRelayLeft, .receiverMisbehaved("HOW"),
     ]
 
     private static var all: [any ExplainedFailure] {
@@ -93,7 +95,9 @@ struct FailureTableTests {
     func complete() throws {
         let sources = try [
             "BLEAdvert/RadioError", "Transport/Network/NetworkError", "Transport/DataChannel/TunnelError",
-            "Transport/Session/Errors/ClientFailure", "Transport/Session/Errors/AuthenticatorSessionFailure",
+            "Transport/Session/Errors/ClientFailure", "Transport/Session/Errors/ClientFailure+Transfer",
+            "Transport/Session/Errors/AuthenticatorSessionFailure",
+            "Transport/Session/Errors/AuthenticatorSessionFailure+Transfer",
         ].map { try Self.file("Sources/\($0).swift") }
         // A code is the first argument of an initializer.
         let written = Set(

@@ -64,6 +64,7 @@ struct Connection {
     /// The authenticator's end.
     let phone: EncryptedChannel
     let phoneWire: MemoryChannel
+    let handshakeHash: HandshakeHash
 
     init() throws {
         let key = P256.KeyAgreement.PrivateKey()
@@ -78,6 +79,7 @@ struct Connection {
             ephemeral: P256.KeyAgreement.PrivateKey()
         ).answer(initiator.message1)
         (clientWire, phoneWire) = MemoryChannel.pair()
+        handshakeHash = answer.keys.handshakeHash
         client = EncryptedChannel(over: clientWire, keys: try initiator.finish(answer.message2))
         phone = EncryptedChannel(over: phoneWire, keys: answer.takeKeys())
     }

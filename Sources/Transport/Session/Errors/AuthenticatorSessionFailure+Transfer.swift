@@ -3,7 +3,7 @@
 internal import HybridPrimitives
 
 /// The failures of a giver, whose other end receives passkeys instead of sending requests.
-extension AuthenticatorSessionFailure {
+extension AuthenticatorSessionFailure: TransferSessionFailure {
     /// A verified receiver sent nothing in time.
     public static let receiverSilent = Self(
         "receiver-silent",

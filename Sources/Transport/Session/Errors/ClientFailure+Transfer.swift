@@ -3,7 +3,7 @@
 internal import HybridPrimitives
 
 /// The failures of a receiver, whose other end gives passkeys instead of answering a request.
-extension ClientFailure {
+extension ClientFailure: TransferSessionFailure {
     /// No advert of a giver was received in time.
     public static let giverNotNearby = Self(
         "giver-not-nearby",

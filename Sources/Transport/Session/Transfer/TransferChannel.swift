@@ -27,7 +27,7 @@ public final class TransferChannel: Sendable {
     static let maximumUnread = 4
 
     private let channel: EncryptedChannel
-    private let failures: any SessionFailure.Type
+    private let failures: any TransferSessionFailure.Type
     private let inbox = AwaitableState(Inbox())
 
     /// Creates a channel after the handshake, whose errors become failures of this type.
@@ -35,7 +35,7 @@ public final class TransferChannel: Sendable {
         _ channel: EncryptedChannel,
         _ handshakeHash: HandshakeHash,
         over kind: DataChannelKind,
-        _ failures: any SessionFailure.Type
+        _ failures: any TransferSessionFailure.Type
     ) {
         (self.channel, self.handshakeHash, self.kind, self.failures) = (channel, handshakeHash, kind, failures)
     }
@@ -136,7 +136,7 @@ public final class TransferChannel: Sendable {
     /// Returns the failure for an error of the channel.
     private func failure(_ error: any Error) -> any Error {
         switch error {
-        case let error as any SessionFailure: return error
+        case let error as any TransferSessionFailure: return error
         case is CancellationError: return error
         case is ChannelMessage.ParseError: return failures.peerMisbehaved("a message can't be read")
         case let error as TunnelError: return failure(error)
@@ -144,7 +144,7 @@ public final class TransferChannel: Sendable {
         }
     }
 
-    private func failure(_ error: TunnelError) -> any SessionFailure {
+    private func failure(_ error: TunnelError) -> any TransferSessionFailure {
         if error == .messageRefused { return failures.peerMisbehaved("a message can't be opened") }
         if error.reportsBadMessage { return failures.peerMisbehaved("it sent a message that relays reject") }
         switch ChannelCloseReason(error) {
