@@ -145,6 +145,7 @@ let libraries: [Target] = [
     library("HybridDoctor", in: "Support", ["HybridCommandSupport", "HybridSession", argumentParser]),
     library("HybridAuthenticator", in: "Phone", ["HybridCTAP", "HybridSSHAgent", crypto]),
     library("HybridCredentialExchange", in: "Phone", ["HybridDeflate", "HybridAuthenticator", crypto]),
+    library("HybridTransfer", in: "Phone", ["HybridCaBLE", "HybridCredentialExchange", crypto]),
     library("HybridTPM", in: "Phone", ["HybridPrimitives", "CHybridTSS2"]),
     library(
         "HybridVault",
@@ -298,6 +299,7 @@ let testTargets: [Target] = [
         in: "Phone",
         ["HybridCredentialExchange", "ExchangeTestSupport", "TestSupport", crypto]
     ),
+    tests("TransferTests", in: "Phone", ["HybridTransfer", "ExchangeTestSupport", "TestSupport", crypto]),
     tests("VaultTests", in: "Phone", ["HybridVault", "ExchangeTestSupport", "TestSupport", crypto]),
     tests("VaultAgentTests", in: "Phone", ["HybridVaultAgent", "HybridVirtualBlueZ", "TestSupport"]),
     tests(

@@ -73,8 +73,8 @@ struct TargetTests {
         let pure = [
             "HybridPrimitives", "HybridThreads", "HybridProgram", "HybridCBOR", "HybridCTAP", "HybridSecurityKey",
             "HybridCaBLE", "HybridAge", "HybridSSHAgent", "HybridWebAuthn", "HybridAuthenticator",
-            "HybridCredentialExchange", "HybridVault", "HybridSession", "HybridQRCode", "HybridQRScanning",
-            "HybridDesktopPortal", "HybridPinentry", "HybridAsk",
+            "HybridCredentialExchange", "HybridTransfer", "HybridVault", "HybridSession", "HybridQRCode",
+            "HybridQRScanning", "HybridDesktopPortal", "HybridPinentry", "HybridAsk",
         ]
         for name in pure {
             let target = try #require(package[name])

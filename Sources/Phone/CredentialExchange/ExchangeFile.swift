@@ -64,14 +64,26 @@ package struct ExchangeFile: Sendable {
         try self.init(json: isArchive ? try ExchangeArchive.document(in: bytes) : bytes, checking: check)
     }
 
+    /// Parses a document of the Credential Exchange Format and no other, of at most 16 MiB.
+    package init(document json: [UInt8], checking check: Check) throws(ParseError) {
+        try self.init(json: json, checking: check, Self.exchangeCredentials)
+    }
+
     /// Parses a document of at most 16 MiB.
     ///
     /// Unknown members are ignored, as the format requires.
     init(json: [UInt8], checking check: Check = { _ in }) throws(ParseError) {
+        try self.init(json: json, checking: check, Self.credentials)
+    }
+
+    private init(
+        json: [UInt8],
+        checking check: Check,
+        _ read: (JSONCursor) throws -> [ImportedCredential]
+    ) throws(ParseError) {
         do {
             let text = try JSONText(parsing: json, maximumValues: ExchangeFormat.maximumValues, mayBeMarked: true)
-            let document = JSONCursor(text, named: "the document")
-            for credential in try Self.credentials(document) { add(credential, check) }
+            for credential in try read(JSONCursor(text, named: "the document")) { add(credential, check) }
         } catch {
             throw ParseError(error)
         }
@@ -94,6 +106,11 @@ package struct ExchangeFile: Sendable {
         if !isExchange, ["items", "encrypted"].contains(where: { document.value.member($0) != nil }) {
             return try BitwardenItem.items(document).flatMap(\.credentials)
         }
+        return try exchangeCredentials(document)
+    }
+
+    /// Returns the credentials of a document of the Credential Exchange Format.
+    private static func exchangeCredentials(_ document: JSONCursor) throws -> [ImportedCredential] {
         let version = try document.member("version")
         if let draft = version.value.integer(Int.self) {
             guard ExchangeFormat.drafts.contains(draft) else { throw ParseError(version: draft) }
