@@ -139,6 +139,13 @@ let modules: [Target] = [
         in: "Phone",
         ["HybridPrimitives", "HybridCTAP", "HybridDeflate", "HybridAuthenticator", crypto]
     ),
+    module(
+        "HybridTransfer",
+        in: "Phone",
+        [
+            "HybridPrimitives", "HybridCTAP", "HybridCaBLE", "HybridAuthenticator", "HybridCredentialExchange", crypto,
+        ]
+    ),
     module("HybridTPM", in: "Phone", ["HybridPrimitives", "CHybridTSS2"]),
     module(
         "HybridVault",
@@ -184,7 +191,8 @@ let package = Package(
                 "HybridDeflate", "HybridWebAuthn", "HybridRelyingParty", "HybridQRScanning",
                 "HybridDBus",
                 "HybridBLEAdvert", "HybridNetwork", "HybridDataChannel", "HybridLocalPage",
-                "HybridAuthenticator", "HybridCredentialExchange", "HybridTPM", "HybridVault", "HybridVaultAgent",
+                "HybridAuthenticator", "HybridCredentialExchange", "HybridTransfer", "HybridTPM", "HybridVault",
+                "HybridVaultAgent",
                 "HybridPinentry", "HybridAsk",
                 "HybridLineInput", "HybridPromptModel", "HybridRelayCore", "TestSupport", crypto,
                 cryptoExtras,

@@ -9,6 +9,7 @@ import json, os, unittest
 import cbor, channel, ctap, keys, linking, noise, qr, transfer_wire, transfer_wire_vectors
 # A run of this file covers secrets, too.
 from test_secrets import Conversations, Files, Identities, Messages, SealedKeys, Stanzas
+from test_transfer import TransferMessages, Transfers
 from website import to_base64url
 
 with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Vectors", "vectors.json")) as file:

@@ -62,6 +62,8 @@ private let targets: [String: FuzzTarget] = [
     "sshkeys": fuzzSSHKeys,
     "sshsign": fuzzSSHSign,
     "transfer-code": fuzzTransferCode,
+    "transfer-file": fuzzTransferFile,
+    "transfer-message": fuzzTransferMessage,
     "tunnel-path": fuzzTunnelPath,
     "tunnel-table": fuzzTunnelTable,
     "vault": fuzzVault,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HybridCaBLE
+import HybridPrimitives
 import Testing
 
 @testable import HybridTransfer
@@ -21,7 +22,7 @@ struct TransferDigitsTests {
     @Test("differ in each session, although both handshakes have the same hash")
     func fresh() throws {
         let all = try (0..<20).map { _ in try Session().compared().giver.digits }
-        #expect(Set(all).count >= 19, "a million possibilities, and twenty attempts")
+        #expect(Set(all).count >= 19, "there are a million, and twenty attempts")
     }
 
     @Test("depend on the handshake, and on the nonce of each side")

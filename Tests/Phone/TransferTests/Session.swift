@@ -15,7 +15,7 @@ struct Session {
     static let receiverVault = TransferVault(fingerprint: "99887 11223", id: [UInt8](repeating: 2, count: 16))
 
     /// A vault that holds any passkey.
-    static let takeAll: ExchangeFile.Check = { _ in }
+    static func takeAll(_: ExchangedPasskey) throws(SkippedCredential) {}
 
     let hash = HandshakeHash(checked: [UInt8](repeating: 0x5A, count: HandshakeHash.length))
     var receiver = TransferReceiver(name: "Ada's laptop", vault: receiverVault)

@@ -22,9 +22,18 @@ struct HPKEParameters: Sendable {
         }
         let key = try json.member("key")
         guard try key.member("kty").text == "OKP", try key.member("crv").text == "X25519",
-            let point = try? Curve25519.KeyAgreement.PublicKey(rawRepresentation: key.member("x").bytes(atMost: 32))
+            let point = try? Curve25519.KeyAgreement.PublicKey(rawRepresentation: key.member("x").bytes(atMost: 32)),
+            Self.sharesSecret(point)
         else { throw TransferFailure.malformed("\(key.path) is not a key of X25519") }
         self.key = point
+    }
+
+    /// Returns false for a point of low order, with which every key agreement results in zeros that anyone knows.
+    ///
+    /// RFC 9180 §7.1.4 requires this check, which swift-crypto leaves to its caller.
+    private static func sharesSecret(_ point: Curve25519.KeyAgreement.PublicKey) -> Bool {
+        let secret = try? Curve25519.KeyAgreement.PrivateKey().sharedSecretFromKeyAgreement(with: point)
+        return secret?.withUnsafeBytes { $0.contains { $0 != 0 } } ?? false
     }
 
     var json: JSONText {
