@@ -229,6 +229,9 @@ def protected(env, name):
         # Without the session bus, which belongs to root here, nothing says when the delay is over.
         sheet.screen.press_until("Return", "the answer", lambda: sheet.answers, 30)
         sheet.until_answered({"answer": 1, "pin": "4711"})
+        sheet.send(ask(2, ACCOUNT))
+        sheet.screen.press_until("Return", "the choice", lambda: len(sheet.answers) > 1, 30)
+        sheet.until_answered({"answer": 1, "pin": "4711"}, {"answer": 2, "account": 0})
 
 
 def unknown(env, name):

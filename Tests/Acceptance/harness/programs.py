@@ -8,6 +8,9 @@ from pathlib import Path
 
 from harness.waiting import Failed, poll
 
+# Signals with which a program ends through its own error.
+CRASHES = (signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV, signal.SIGSYS, signal.SIGTRAP)
+
 
 def brief(argv, *, environment, seconds=60, check=True, text=None):
     """Runs a short helper command and returns it; raises Failed with its output if it fails."""
@@ -135,6 +138,9 @@ class Program:
             poll(lambda: self.status is not None, seconds)
         if self._process.stdin:
             self.close_input()  # Descendants that wait for its end get time to end.
+        # Also at the end, when no case looks at it any more. Of other projects' programs, the results count.
+        if self.name.startswith("hybrid-") and -(self.status or 0) in CRASHES:
+            complaints.append(f"{self.name} {self.ending}: {self.said().strip()[-2000:]}")
         left = {}
 
         def is_empty():

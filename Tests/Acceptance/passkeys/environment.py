@@ -10,7 +10,7 @@ from harness.accessibility import SessionBus, elements_of
 from harness.certificates import Certificates
 from harness.command import REPOSITORY
 from harness.environment import TestEnvironment
-from harness.programs import Program, brief, session_members
+from harness.programs import CRASHES, Program, brief, session_members
 from harness.radio import VirtualRadio
 from harness.relay import DOMAIN, HOST, Relay
 from harness.relying_party import RelyingParty
@@ -35,6 +35,15 @@ case $1 in
 esac
 """
 
+# The sheet is a program of hybrid-auth's, so only a parent in between learns that it has crashed.
+WATCHED_ASK = """#!/bin/sh
+"{ask}" <&0 &
+trap 'kill -TERM $!' TERM INT
+while wait $!; status=$?; kill -0 $! 2>/dev/null; do :; done
+echo "$status" >>"{ends}"
+exit "$status"
+"""
+
 
 class AppEnvironment(TestEnvironment):
     """Everything that runs of the app need; each case begins with the vault that the last one has left."""
@@ -53,6 +62,9 @@ class AppEnvironment(TestEnvironment):
         self.auth.write_text(WRAPPER.format(auth=self.programs.auth, host=HOST, port=self.relay.port),
                              encoding="ascii")
         self.auth.chmod(0o700)
+        self.ask, self._ends = self.folder.scratch / "watched-ask", self.folder.path("sheets.txt")
+        self.ask.write_text(WATCHED_ASK.format(ask=self.programs.ask, ends=self._ends), encoding="ascii")
+        self.ask.chmod(0o700)
         self.screen = self.keep(Screen(self.folder, self.waiting, size="1400x1000"))
         self.bus = self.keep(SessionBus(self.folder, self.waiting, self.screen.environment))
         settings = self.folder.home / ".config/hybrid"
@@ -61,7 +73,7 @@ class AppEnvironment(TestEnvironment):
         self.environment = {
             **self.screen.environment, "DBUS_SESSION_BUS_ADDRESS": self.bus.address,
             "DBUS_SYSTEM_BUS_ADDRESS": self.radio.address, "HYBRID_AUTH": str(self.auth),
-            "HYBRID_ASK": str(self.programs.ask), "GSETTINGS_BACKEND": "memory", "ADW_DISABLE_PORTAL": "1"}
+            "HYBRID_ASK": str(self.ask), "GSETTINGS_BACKEND": "memory", "ADW_DISABLE_PORTAL": "1"}
         self._start_cameras()
 
     def _start_cameras(self):
@@ -90,7 +102,10 @@ class AppEnvironment(TestEnvironment):
         if failed:
             self.screen.picture(self.folder.path(f"failure-{name}.png"))
         self.hide_code()
-        return []
+        ends = self._ends.read_text(encoding="ascii").split() if self._ends.exists() else []
+        self._ends.write_text("", encoding="ascii")
+        return [f"hybrid-ask was killed by {signal.Signals(int(one) - 128).name}" for one in ends
+                if int(one) - 128 in CRASHES]
 
     def show_code(self, picture, blank=False):
         """Points the camera at a picture of a code, or at a wall."""
