@@ -47,7 +47,12 @@ let models: [Target] = [
         path: "Sources/Translation",
         swiftSettings: settings
     ),
-    .target(name: "HybridLineInput", dependencies: [primitives], path: "Sources/LineInput", swiftSettings: settings),
+    .target(
+        name: "HybridLineInput",
+        dependencies: [primitives, program],
+        path: "Sources/LineInput",
+        swiftSettings: settings
+    ),
     .target(
         name: "HybridPromptModel",
         dependencies: [primitives, program, qrCode],

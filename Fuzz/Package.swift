@@ -157,6 +157,13 @@ let modules: [Target] = [
     ),
     module("HybridPinentry", in: "Phone", ["HybridPrimitives"]),
     module("HybridAsk", in: "Phone", ["HybridPrimitives", "HybridPinentry"]),
+    // The folder of a program has its whole name.
+    .target(
+        name: "HybridAuth",
+        dependencies: ["HybridPrimitives"],
+        path: "Modules/HybridAuth",
+        swiftSettings: settings
+    ),
     module("HybridVaultAgent", in: "Phone", ["HybridPrimitives", "HybridAuthenticator"]),
     module("HybridLineInput", ["HybridPrimitives"]),
     module("HybridPromptModel", ["HybridPrimitives"]),
@@ -192,8 +199,7 @@ let package = Package(
                 "HybridDBus",
                 "HybridBLEAdvert", "HybridNetwork", "HybridDataChannel", "HybridLocalPage",
                 "HybridAuthenticator", "HybridCredentialExchange", "HybridTransfer", "HybridTPM", "HybridVault",
-                "HybridVaultAgent",
-                "HybridPinentry", "HybridAsk",
+                "HybridVaultAgent", "HybridPinentry", "HybridAsk", "HybridAuth",
                 "HybridLineInput", "HybridPromptModel", "HybridRelayCore", "TestSupport", crypto,
                 cryptoExtras,
                 logging, nio("NIOCore"),

@@ -117,8 +117,24 @@ struct SourceTests {
         }
     }
 
+    /// A child that makes an inherited pipe non-blocking does so for the tests, whose lines then get lost.
+    @Test("programs that tests start do not inherit the output of the tests")
+    func outputs() throws {
+        var found = 0
+        // Those of a child process itself are shells, which change no flags.
+        for file in try SourceFile.all(in: "Tests") where !file.path.hasPrefix("Tests/Support/ThreadsTests/") {
+            for (index, line) in file.lines.enumerated() where Self.code(line).contains(Self.start) {
+                found += 1
+                let call = file.lines[index...].prefix(10).joined()
+                #expect(call.contains("output:") && call.contains("error:"), "\(file.path):\(index + 1)")
+            }
+        }
+        #expect(found > 0, "the search finds known places")
+    }
+
     // Concatenated, so that these lines are not found if tests are searched, too.
     private static let force = ["try" + "!", " as" + "! "]
+    private static let start = "ChildProcess" + ".spawn("
     private static let unchecked = ["@unchecked" + " Sendable", "nonisolated" + "(unsafe)"]
 
     private static let questionWords = ["What", "Whether", "Who", "How", "Why", "Where", "Tells"]

@@ -241,7 +241,9 @@ struct VirtualBlueZTests {
         let child = try ChildProcess.spawn(
             command,
             variables: ["DBUS_SYSTEM_BUS_ADDRESS": testRadio.bus.address],
-            output: .descriptor(writer)
+            input: .null,
+            output: .descriptor(writer),
+            error: .null
         )
         close(writer)
         let bytes = await DedicatedThread.run { () -> [UInt8] in

@@ -278,13 +278,27 @@ static inline gboolean hybrid_cameras_are_off(void) {
     return isOff;
 }
 
-// Keeps a text with a widget, as long as that lives.
-static inline void hybrid_set_note(gpointer widget, const char *name, const char *text) {
-    g_object_set_data_full(G_OBJECT(widget), name, g_strdup(text), g_free);
+static inline char *hybrid_camera_file(void) {
+    return g_build_filename(g_get_user_state_dir(), "hybrid-passkeys", "camera", NULL);
 }
 
-static inline const char *hybrid_get_note(gpointer widget, const char *name) {
-    return (const char *)g_object_get_data(G_OBJECT(widget), name);
+// Keeps the name of a camera; nothing depends on it, so failures are ignored.
+static inline void hybrid_remember_camera(const char *name) {
+    char *path = hybrid_camera_file();
+    char *folder = g_path_get_dirname(path);
+    g_mkdir_with_parents(folder, 0700);
+    g_file_set_contents(path, name, -1, NULL);
+    g_free(folder);
+    g_free(path);
+}
+
+// Returns the name of the camera that was remembered, which the caller frees; NULL without one.
+static inline char *hybrid_remembered_camera(void) {
+    char *path = hybrid_camera_file();
+    char *name = NULL;
+    g_file_get_contents(path, &name, NULL, NULL);
+    g_free(path);
+    return name;
 }
 
 // Lets a phone vibrate for a moment, where feedbackd runs.

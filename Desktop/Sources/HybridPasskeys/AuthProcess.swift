@@ -48,6 +48,7 @@ final class AuthProcess {
     ) throws(AuthFailure) {
         let program = getenv("HYBRID_AUTH").map { String(cString: $0) } ?? "hybrid-auth"
         try self.init([program] + command.arguments, keepsInput: command.usesInput, for: window, handlers)
+        if let line = command.firstLine { write(line) }
     }
 
     /// Starts a program.

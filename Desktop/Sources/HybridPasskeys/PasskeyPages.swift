@@ -25,6 +25,7 @@ final class PasskeyPages {
         window.actions.add("lock") { [unowned self] in lock() }
         window.actions.add("open-passkey", withText: { [unowned self] in open($0) })
         window.actions.add("delete") { [unowned self] in delete() }
+        window.actions.add("manage") { [unowned self] in if let shown { send(session.manage(shown)) } }
         tree["search"].on("search-changed") { [unowned self] in showList() }
         for row in ["name", "display-name"] {
             tree[row].on("apply") { [unowned self] in rename() }
@@ -89,6 +90,7 @@ final class PasskeyPages {
             case .deleted(let passkey):
                 if passkey.id == shown { window.leave(.passkey) }
                 window.toast(tr("The passkey of {site} is deleted", ["site": passkey.siteText]))
+            case .open(let page): hybrid_launch_uri(window.element.pointer, page)
             case .refused(let failure): window.report(failure)
             case .locked:
                 window.leave(.passkey)
@@ -181,6 +183,7 @@ final class PasskeyPages {
         }
         if let created = passkey.created { facts.add(ListRow.property(tr("Created"), clock.day(created))) }
         facts.add(ListRow.property(tr("Last used"), passkey.lastUsed.map(clock.dayAndTime) ?? tr("Never")))
+        if passkey.hasWebsite { facts.add(ListRow.link(tr("Manage at the Site"), "", action: "ui.manage")) }
         let uses = session.histories[id] ?? []
         tree["history-title"].isVisible = !uses.isEmpty
         tree["history"].isVisible = !uses.isEmpty

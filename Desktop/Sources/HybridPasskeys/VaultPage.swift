@@ -24,6 +24,7 @@ final class VaultPage {
         window.add(.vault, tree["vault"])
         window.actions.add("vault") { [unowned self] in open() }
         add("change-pin", .changePIN, tr("The PIN is changed"))
+        add("forgotten-pin", .replaceForgottenPIN, tr("The PIN is changed"))
         add("recovery-code", .createRecoveryCode, tr("The recovery code works from now on"))
         window.actions.add("backup") { [unowned self] in
             window.chooseFile(tr("Back Up the Vault"), name: "passkeys.hybrid-backup") { [weak self] path in

@@ -27,9 +27,6 @@ final class Viewfinder {
     private var hint: String?
     private var hasPicture = false
 
-    /// The camera that was used last in this run of the program.
-    private static let nameOfLast = "hybrid-camera"
-
     /// Starts the camera.
     ///
     /// - Parameters:
@@ -44,9 +41,9 @@ final class Viewfinder {
         }
         var options = CameraSession.Options()
         options.wantedStarts = ["FIDO:/", "hybrid-relay:"]
-        options.selection = .automatic(
-            last: hybrid_get_note(picture.pointer, Self.nameOfLast).map { String(cString: $0) }
-        )
+        let last = hybrid_remembered_camera()
+        options.selection = .automatic(last: last.map { String(cString: $0) })
+        g_free(last)
         // The session's thread gets a number, from which only the main loop makes a reference again.
         let address = UInt(bitPattern: Unmanaged.passRetained(self).toOpaque())
         session = CameraSession(options) { event in
@@ -67,7 +64,7 @@ final class Viewfinder {
     func selectNext() {
         guard let index = cameras.firstIndex(where: { $0.name == current?.name }), cameras.count > 1 else { return }
         let next = cameras[(index + 1) % cameras.count]
-        hybrid_set_note(picture.pointer, Self.nameOfLast, next.name)
+        hybrid_remember_camera(next.name)
         session?.select(next)
     }
 

@@ -117,7 +117,6 @@ final class WelcomePages {
                 update()
             }
         )
-        if let line = command.firstLine { process?.write(line) }
     }
 
     private func update() {

@@ -51,26 +51,17 @@ final class PromptProgram {
 
     /// Reads the available input; returns false at its end.
     private func readInput() -> Bool {
-        withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
-            defer { SecretBytes.wipe(buffer) }
-            let count = read(STDIN_FILENO, buffer.baseAddress, buffer.count)
-            if count < 0, errno == EINTR || errno == EAGAIN { return true }
-            guard count > 0 else {
-                model.endInput(at: .now)
-                update()
-                return false
+        let goesOn = lines.read(STDIN_FILENO) { line in
+            do throws(PromptInputError) {
+                if failure == nil { try model.receive(line, at: .now) }
+            } catch {
+                end(CommandFailure("\(error); update the program that started hybrid-prompt", status: .dataError))
+                give(.cancel)
             }
-            lines.append(UnsafeRawBufferPointer(rebasing: buffer[..<count])) { line in
-                do throws(PromptInputError) {
-                    if failure == nil { try model.receive(line, at: .now) }
-                } catch {
-                    end(CommandFailure("\(error); update the program that started hybrid-prompt", status: .dataError))
-                    give(.cancel)
-                }
-            }
-            update()
-            return failure == nil
         }
+        if !goesOn { model.endInput(at: .now) }
+        update()
+        return goesOn && failure == nil
     }
 
     /// Reports an answer of the user.

@@ -53,21 +53,12 @@ final class SheetProgram {
 
     /// Reads the available input; returns false at its end.
     private func readInput() -> Bool {
-        withUnsafeTemporaryAllocation(byteCount: 8192, alignment: 1) { buffer in
-            defer { SecretBytes.wipe(buffer) }
-            let count = read(STDIN_FILENO, buffer.baseAddress, buffer.count)
-            if count < 0, errno == EINTR || errno == EAGAIN { return true }
-            guard count > 0 else {
-                model.endInput(at: .now)
-                update()
-                return false
-            }
-            lines.append(UnsafeRawBufferPointer(rebasing: buffer[..<count])) { line in
-                if let answer = model.receive(line, at: .now) { write(answer) }
-            }
-            update()
-            return failure == nil
+        let goesOn = lines.read(STDIN_FILENO) { line in
+            if let answer = model.receive(line, at: .now) { write(answer) }
         }
+        if !goesOn { model.endInput(at: .now) }
+        update()
+        return goesOn && failure == nil
     }
 
     private func give(_ answer: SheetAnswer?) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 package import HybridPrimitives
 
 /// A buffer that splits input into lines of bounded length; its memory is wiped because lines may contain secrets.
@@ -17,6 +18,22 @@ package final class LineBuffer {
     package init(maximumLength: Int = 8192) {
         self.maximumLength = maximumLength
         storage = SecretBytes(count: maximumLength)
+    }
+
+    /// Reads the available input of a descriptor; returns false at its end.
+    ///
+    /// - Parameters:
+    ///   - descriptor: The descriptor.
+    ///   - body: A closure that receives each line that is now complete, without its line feed.
+    package func read(_ descriptor: CInt, _ body: (SecretBytes) -> Void) -> Bool {
+        withUnsafeTemporaryAllocation(byteCount: 8192, alignment: 1) { buffer in
+            defer { SecretBytes.wipe(buffer) }
+            let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+            if count < 0, errno == EINTR || errno == EAGAIN { return true }
+            guard count > 0 else { return false }
+            append(UnsafeRawBufferPointer(rebasing: buffer[..<count]), body)
+            return true
+        }
     }
 
     /// Appends input.

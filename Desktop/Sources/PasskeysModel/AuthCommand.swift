@@ -25,6 +25,7 @@ package enum AuthCommand: Equatable, Sendable {
     case fingerStatus
     case createVault
     case changePIN
+    case replaceForgottenPIN
     case createRecoveryCode
     case useTPM(Bool)
     case useFingerprint(Bool)
@@ -54,6 +55,7 @@ package enum AuthCommand: Equatable, Sendable {
         case .fingerStatus: ["vault", "finger", "status", "--json"]
         case .createVault: ["vault", "init", "--json"]
         case .changePIN: ["vault", "change-pin", "--json"]
+        case .replaceForgottenPIN: ["vault", "change-pin", "--forgotten", "--json"]
         case .createRecoveryCode: ["vault", "recovery-code", "--json"]
         case .useTPM(let isOn): ["vault", "tpm", isOn ? "enable" : "disable", "--json"]
         case .useFingerprint(let isOn): ["vault", "finger", isOn ? "enable" : "disable", "--json"]

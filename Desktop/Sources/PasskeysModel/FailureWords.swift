@@ -35,6 +35,8 @@ extension AuthFailure {
         case "pin-wait", "locked-out": FailureWords(tr("Too many wrong PINs"), waitAdvice)
         case "no-passkey":
             FailureWords(tr("No passkey for this site"), tr("Register at the site first, or use another device."))
+        case "no-passkey-page":
+            FailureWords(tr("This site names no page for passkeys"), tr("Look in the settings of your account there."))
         case "already-registered":
             FailureWords(tr("There is already a passkey for this site"), tr("Sign in with it instead."))
         case "too-many-requests":

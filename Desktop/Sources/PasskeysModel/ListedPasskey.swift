@@ -58,6 +58,9 @@ package struct ListedPasskey: Hashable, Sendable {
         self.lastUsed = passkey.lastUsed ?? lastUsed
     }
 
+    /// True if the site has pages in the web.
+    package var hasWebsite: Bool { kind == .website && site?.contains(":") == false }
+
     /// The site, safe to show.
     package var siteText: String {
         let shown = (site ?? "").shownAlone

@@ -39,6 +39,8 @@ package struct PasskeySession: Sendable {
         case renamed(ListedPasskey, before: ListedPasskey)
         /// A passkey was deleted.
         case deleted(ListedPasskey)
+        /// A page of the web must be opened.
+        case open(String)
         /// A command had no effect.
         case refused(AuthFailure)
         /// The session ended; the passkeys must disappear from the screen.
@@ -50,6 +52,7 @@ package struct PasskeySession: Sendable {
         case show
         case rename(before: ListedPasskey)
         case delete(ListedPasskey)
+        case manage
     }
 
     /// The state.
@@ -111,6 +114,12 @@ package struct PasskeySession: Sendable {
     package mutating func delete(_ id: String) -> String? {
         guard let passkey = passkey(id) else { return nil }
         return line(.delete(passkey), [("do", .string("delete")), ("passkey", .string(id))])
+    }
+
+    /// Returns the line that asks for the site's page about its passkeys; `nil` if there is no such passkey.
+    package mutating func manage(_ id: String) -> String? {
+        guard passkey(id)?.hasWebsite == true else { return nil }
+        return line(.manage, [("do", .string("manage")), ("passkey", .string(id))])
     }
 
     /// Returns true for a name that the app lets the user choose.
@@ -177,9 +186,14 @@ package struct PasskeySession: Sendable {
             hasList = true
             return [.changed]
         }
+        if command == .manage {
+            // The helper checks it, but a link opens another program.
+            guard let page = result.shortText("manage", atMost: 2048), page.hasPrefix("https://") else { return [] }
+            return [.open(page)]
+        }
         guard let row = result.member("passkey"), let passkey = ListedPasskey(row) else { return [.changed] }
         switch command {
-        case .list: return []
+        case .list, .manage: return []
         case .show:
             replace(passkey)
             let uses = row.member("history")?.elements?.compactMap(ListedUse.init) ?? []

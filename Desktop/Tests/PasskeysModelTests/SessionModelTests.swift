@@ -56,6 +56,20 @@ struct SessionModelTests {
         #expect(session.passkey(passkeyID(1))?.summary(clock) == "Used today")
     }
 
+    @Test("opens the page of a website, and nothing else")
+    func manage() {
+        var session = openSession(row(), row(2, site: "ssh:laptop"))
+        #expect(session.manage(passkeyID(2)) == nil && session.manage("f7380009") == nil)
+        #expect(session.manage(passkeyID(1)) == #"{"n":2,"do":"manage","passkey":"f7380001"}"#)
+        let page = "https://example.com/passkeys"
+        #expect(session.receive(line(#"{"n":2,"manage":"\#(page)"}"#)) == [.open(page)])
+        for other in ["http://example.com/", "file:///etc/passwd", "javascript:1"] {
+            session = openSession(row())
+            _ = session.manage(passkeyID(1))
+            #expect(session.receive(line(#"{"n":2,"manage":"\#(other)"}"#)) == [])
+        }
+    }
+
     @Test("renames, and undoes that with the earlier names")
     func rename() throws {
         var session = openSession(row(name: "ada", display: "Ada", more: #","lastUsed":1795940000"#))

@@ -57,6 +57,7 @@ private let targets: [String: FuzzTarget] = [
     "remote": fuzzRemote,
     "securitykey": fuzzSecurityKey,
     "service-data": fuzzServiceData,
+    "session-line": fuzzSessionLine,
     "signal": fuzzSignal,
     "sshagent": fuzzSSHAgent,
     "sshkeys": fuzzSSHKeys,

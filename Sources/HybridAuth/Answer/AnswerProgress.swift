@@ -15,8 +15,11 @@ struct AnswerProgress: Sendable {
     let report: ProgressReport
     /// Shows the progress in the window in which the user is asked; `nil` if there is none yet.
     var questioner: Questioner?
+    /// True if the program that reads the report shows failures, so that the window does not show them, too.
+    private let isShownElsewhere: Bool
 
     init(json: Bool) {
+        isShownElsewhere = json
         report = ProgressReport(program: HybridAuth.programName, format: json ? .json : .lines)
     }
 
@@ -77,7 +80,7 @@ struct AnswerProgress: Sendable {
     @discardableResult
     func end(_ failure: CommandFailure, isKnown: Bool) -> Bool {
         report.end(failure)
-        return questioner?.finish(.after(failure, isKnown: isKnown)) ?? false
+        return questioner?.finish(.after(failure, isKnown: isKnown || isShownElsewhere)) ?? false
     }
 
     private func enter(_ name: String, _ text: String, _ details: [(name: String, value: String)] = []) {

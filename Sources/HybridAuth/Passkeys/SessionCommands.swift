@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ArgumentParser
 internal import HybridCommandSupport
 internal import HybridPrimitives
 internal import HybridProgram
@@ -10,67 +11,60 @@ struct SessionCommands: Sendable {
     let unlocked: UnlockedVaultContext
     let options: VaultOptions
 
-    /// Maximum number of values in a command.
-    private static let maximumValues = 32
-
     /// Returns the members of the result of a command, or of its error.
     ///
     /// - Throws: An error that is no failure of the command.
     func answer(_ line: [UInt8]) async throws -> [(String, JSONText)] {
         var number = JSONText.null
         do {
-            let text: JSONText
-            do throws(JSONSyntaxError) {
-                text = try JSONText(parsing: line, maximumValues: Self.maximumValues)
+            let command: SessionCommand
+            do throws(SessionCommand.Malformed) {
+                command = try SessionCommand(line)
             } catch {
+                number = error.number.map { .number(Int($0)) } ?? .null
                 throw Self.malformed(error.reason)
             }
-            let command = JSONCursor(text, named: "the command")
-            number = .number(Int(try command.member("n").integer(UInt32.self)))
-            return [("n", number)] + (try await result(of: command))
-        } catch let error as JSONMemberError {
-            return [
-                ("n", number), ("error", .object(Self.malformed(error.reason).members.map { ($0.name, $0.value) })),
-            ]
+            number = .number(Int(command.number))
+            return [("n", number)] + (try await result(of: command.action))
         } catch let error as any ExplainedFailure {
             return [("n", number), ("error", .object(CommandFailure(error).members.map { ($0.name, $0.value) }))]
         }
     }
 
-    private func result(of command: JSONCursor) async throws -> [(String, JSONText)] {
+    private func result(of action: SessionCommand.Action) async throws -> [(String, JSONText)] {
         let vault = unlocked.vault
-        switch try command.member("do").text {
-        case "list":
+        switch action {
+        case .list(let withHidden):
             let all = try await vault.summaries()
-            let shown = command.value.member("hidden")?.boolean == true ? all : all.filter { !$0.isHidden }
+            let shown = withHidden ? all : all.filter { !$0.isHidden }
             let history = try await PasskeyHistory(vault)
             return [
                 ("passkeys", .array(shown.map { PasskeyJSON.row($0, history) })),
                 ("hidden", .number(all.count - shown.count)),
             ]
-        case "show":
-            let passkey = try await chosen(command)
-            return [("passkey", PasskeyJSON.details(passkey, try await PasskeyHistory(vault)))]
-        case "history":
-            let last = try command.memberIfPresent("last")?.integer(UInt32.self)
-            let uses = try await PasskeyHistory(vault).all.prefix(last.map { Int($0) } ?? .max)
+        case .show(let name):
+            return [("passkey", PasskeyJSON.details(try await chosen(name), try await PasskeyHistory(vault)))]
+        case .history(let last):
+            let uses = try await PasskeyHistory(vault).all.prefix(last ?? .max)
             return [("history", .array(uses.map(PasskeyJSON.use)))]
-        case "rename":
-            let name = try command.member("name").text
-            let displayName = try command.memberIfPresent("displayName")?.text
+        case .rename(let passkey, let name, let displayName):
             if let problem = PasskeysRename.problem(name, displayName) { throw Self.malformed(problem) }
-            return [("passkey", try await renamed(try await chosen(command), name, displayName))]
-        case "delete":
-            let passkey = try await chosen(command)
+            return [("passkey", try await renamed(try await chosen(passkey), name, displayName))]
+        case .manage(let name):
+            guard let site = try await chosen(name).relyingParty else {
+                throw CommandFailure("this version can't read that passkey; use a later version", status: .notPermitted)
+            }
+            return [("manage", .string(try await SitePageOptions.parse([]).managementPage(of: site)))]
+        case .delete(let name):
+            let passkey = try await chosen(name)
             try await confirmDeletion(of: passkey)
             try await vault.delete(passkey.record)
             return [("passkey", PasskeyJSON.summary(passkey))]
-        default: throw Self.malformed("the command is none of list, show, history, rename and delete")
         }
     }
 
-    private func chosen(_ command: JSONCursor) async throws -> PasskeySummary {
-        try PasskeyChoice.find(try command.member("passkey").text, in: try await unlocked.vault.summaries())
+    private func chosen(_ name: String) async throws -> PasskeySummary {
+        try PasskeyChoice.find(name, in: try await unlocked.vault.summaries())
     }
 
     private func renamed(_ passkey: PasskeySummary, _ name: String, _ displayName: String?) async throws -> JSONText {

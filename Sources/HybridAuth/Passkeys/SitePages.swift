@@ -56,7 +56,19 @@ struct SitePageOptions: ParsableArguments {
             let members = [("manage", pages.manage), ("enroll", pages.enroll)]
             return JSONText.object(members.map { ($0, $1.map(JSONText.string) ?? .null) }).description
         }
-        guard let manage = pages.manage else { throw Self.unusable(site, "it names no page for managing passkeys") }
+        return try Self.managementPage(pages, of: site)
+    }
+
+    /// Retrieves the link of a site's page on which users manage their passkeys.
+    func managementPage(of site: RelyingPartyID) async throws -> String {
+        try Self.managementPage(try await pages(of: site), of: site)
+    }
+
+    private static func managementPage(
+        _ pages: PasskeyEndpoints,
+        of site: RelyingPartyID
+    ) throws(CommandFailure) -> String {
+        guard let manage = pages.manage else { throw unusable(site, "it names no page for managing passkeys") }
         return manage
     }
 

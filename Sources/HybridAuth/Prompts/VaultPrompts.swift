@@ -30,14 +30,14 @@ struct VaultPrompts: Sendable {
         self.init(questioner)
     }
 
-    /// Runs `body`, then closes the window that asks, which shows a failure.
+    /// Runs `body`, then closes the window that asks, which shows a failure unless the program that reads it does.
     func closing<Result>(after body: () async throws -> Result) async throws -> Result {
         let result: Result
         do {
             result = try await body()
         } catch {
             let failure = (error as? any ExplainedFailure).map { CommandFailure($0) } ?? Self.interrupted
-            let isKnown = failure.code == VaultQuestions.declined.code
+            let isKnown = failure.code == VaultQuestions.declined.code || HybridAuth.format() == .json
             questions.questioner.finish(.after(failure, isKnown: isKnown))
             throw error
         }

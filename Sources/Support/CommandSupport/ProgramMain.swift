@@ -67,7 +67,7 @@ extension AsyncParsableCommand {
     }
 
     /// Returns the format of failures: JSON if the command line has the flag `--json`, even if it is wrong otherwise.
-    private static func format(_ arguments: [String]?) -> ProgressReport.Format {
+    package static func format(_ arguments: [String]? = nil) -> ProgressReport.Format {
         let flags = (arguments ?? Array(CommandLine.arguments.dropFirst())).prefix { $0 != "--" }
         return flags.contains("--json") ? .json : .lines
     }

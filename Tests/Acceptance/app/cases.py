@@ -49,6 +49,8 @@ def passkeys(env, name):
         app.until_named("Declined")
         check(app.until_commanded("the command show", lambda one: one["do"] == "show"), "")
         check_page(app, "details")
+        app.tap("Manage at the Site")
+        app.until_named("This site names no page for passkeys. Look in the settings of your account there.")
 
 
 def rename(env, name):
@@ -144,6 +146,60 @@ def no_camera(env, name):
         check_page(app, "scan")
 
 
+def paste(env, name):
+    """The text of a code comes from the clipboard, and no other text leaves it."""
+    with env.open(name) as app:
+        unlock(app)
+
+        def copy(text):
+            app.tap("Search passkeys", "entry", "text")
+            app.type(text)
+            app.press("ctrl+a", "ctrl+x")
+
+        copy("correct horse")
+        app.press("ctrl+n")
+        app.tap("Paste")
+        app.until_named("The clipboard has no code; copy the text that begins with FIDO:/")
+        app.tap("Back")
+        copy(CODE)
+        app.press("ctrl+n")
+        app.tap("Paste")
+        told = app.until_commanded("the scan", lambda one: "scan" in one)
+        check(told.split() == ["scan", "-", "--json", CODE], f"told {told}")
+        app.until_named("Signed in")
+
+
+def files(env, name):
+    """Import and export get the paths that the user has chosen."""
+    folder = env.folder.scratch / f"{name}-files"
+    folder.mkdir()
+    (folder / "old.json").write_text("{}", encoding="ascii")
+    with env.open(name) as app:
+        app.until_named("Scan a Code", "button")
+        app.menu("Down")
+        app.tap("Export…", "list item")
+        app.choose_file("Export All Passkeys", folder / "new.json")
+        app.until_commanded("the export", lambda one: one == f"export --json -- {folder / 'new.json'}")
+        app.until_named("The passkeys are exported")
+        app.tap("Import…", "list item")
+        app.choose_file("Choose an Export of Another Program", folder / "old.json")
+        app.until_commanded("the import", lambda one: one == f"import --json -- {folder / 'old.json'}")
+        app.until_named("The passkeys are imported")
+
+
+def activated(env, name):
+    """The session bus starts the app for a link, with the file that is installed, and the link is on no command line."""
+    with env.open(name, activated=True) as app:
+        app.activate("launch", CODE)
+        told = app.until_commanded("the scan", lambda one: "scan" in one)
+        check(told.split() == ["scan", "-", "--from-link", "--json", CODE], f"told {told}")
+        app.until_window()
+        app.until_named("Signed in")
+        check(CODE not in app.command_line(), "the code is on the command line")
+        app.activate("action", "passkeys")
+        app.until_named("Unlock Passkeys", "button")
+
+
 def exported(env, name):
     """Other programs can activate only what shows a page."""
     with env.open(name) as app:
@@ -204,6 +260,9 @@ def vault(env, name):
         app.menu("Down")
         app.until_named("There is no fingerprint sensor")
         check_page(app, "vault")
+        app.tap("Forgotten PIN…")
+        app.until_commanded("the command change-pin", lambda one: one == "vault change-pin --forgotten --json")
+        app.until_named("The PIN is changed")
 
 
 def large_text(env, name):
@@ -219,4 +278,5 @@ CASES = {
     "passkeys": passkeys, "rename": rename, "delete": delete, "declined": declined, "locked": locked, "link": link,
     "lost": lost, "cancelled": cancelled, "no-camera": no_camera, "exported": exported, "welcome": welcome,
     "check-device": check_device, "computers": computers, "vault": vault, "large-text": large_text,
+    "paste": paste, "files": files, "activated": activated,
 }

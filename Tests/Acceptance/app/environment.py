@@ -5,14 +5,16 @@ import sys
 from pathlib import Path
 
 from harness.accessibility import SessionBus, elements_of
+from harness.command import REPOSITORY
 from harness.environment import TestEnvironment
-from harness.programs import Program, brief
+from harness.programs import Program, brief, session_members
 from harness.screen import Screen
 from harness.waiting import Failed, Waiting
 
 APPLICATION = "io.github.hybrid_signin.Passkeys"
 PHONE, LAPTOP = (360, 720), (1280, 800)
 FAKE = Path(__file__).with_name("fake_hybrid_auth.py")
+SERVICE = REPOSITORY / "Desktop/data" / f"{APPLICATION}.service"
 EXPORTED = Path(__file__).with_name("exported.py")
 
 
@@ -28,9 +30,9 @@ class AppEnvironment(TestEnvironment):
         # Each run has a screen of its own.
         pass
 
-    def open(self, name, *, story="", screen=PHONE, text=1, theme="light", arguments=()):
-        """Starts hybrid-passkeys; `story` chooses what the fake hybrid-auth tells."""
-        return App(self, name, screen, story, arguments, {
+    def open(self, name, *, story="", screen=PHONE, text=1, theme="light", arguments=(), activated=False):
+        """Starts hybrid-passkeys, unless it is to be activated; `story` chooses what the fake hybrid-auth tells."""
+        return App(self, name, screen, story, None if activated else arguments, {
             "ADW_DEBUG_COLOR_SCHEME": f"prefer-{theme}", "ADW_DISABLE_PORTAL": "1"}, f"Xft.dpi: {96 * text}\n")
 
 
@@ -55,17 +57,24 @@ class App:
             # The window manager adds a border of its own to a window, which is larger than the screen of a phone at first.
             self.screen = Screen(env.folder, waiting, size="1400x1000")
             self._parts.append(self.screen)
-            bus = SessionBus(env.folder, waiting, self.screen.environment, name=f"{name}-bus")
-            self._parts.append(bus)
-            self._environment = {
-                **self.screen.environment, "DBUS_SESSION_BUS_ADDRESS": bus.address, "XDG_CONFIG_HOME": str(settings),
+            environment = {
+                **self.screen.environment, "XDG_CONFIG_HOME": str(settings), "XDG_DATA_HOME": str(settings / "data"),
                 "GSETTINGS_BACKEND": "memory", "XENVIRONMENT": str(settings / "resources"), "HYBRID_AUTH": str(helper),
                 "FAKE_STORY": story, "FAKE_LOG": str(self._log), "FAKE_VAULT": str(settings / "vault"),
                 # Without a PipeWire of the user's.
                 "XDG_RUNTIME_DIR": str(runtime), "PIPEWIRE_RUNTIME_DIR": str(runtime), **variables}
-            self._program = self._start("app", arguments)
-            self._parts.append(self._program)
-            self._fit()
+            services = settings / "data/dbus-1/services"
+            services.mkdir(parents=True)
+            service = SERVICE.read_text(encoding="utf-8").replace("/usr/bin/hybrid-passkeys", str(env.app))
+            (services / SERVICE.name).write_text(service, encoding="utf-8")
+            bus = SessionBus(env.folder, waiting, environment, name=f"{name}-bus")
+            self._parts.append(bus)
+            self._environment = {**environment, "DBUS_SESSION_BUS_ADDRESS": bus.address}
+            self._program = bus.program
+            if arguments is not None:
+                self._program = self._start("app", arguments)
+                self._parts.append(self._program)
+                self._fit()
         except BaseException:
             self._stop()
             raise
@@ -105,6 +114,32 @@ class App:
         finally:
             self._env.complaints += second.stop()
 
+    def activate(self, what, *arguments):
+        """Lets the session bus start the program, as a desktop does; `what` is launch or action."""
+        brief(["gapplication", what, APPLICATION, *arguments], environment=self._environment)
+
+    @property
+    def _process(self):
+        """The process ID of the program, which the session bus may have started."""
+        below = session_members(self._program.pid)
+        return next((one for one, its in below.items() if its == self._env.app.name[:15]), self._program.pid)
+
+    def command_line(self):
+        return Path(f"/proc/{self._process}/cmdline").read_text(encoding="utf-8")
+
+    def choose_file(self, title, path):
+        """Types a path into the dialog of GTK, as there is no portal here."""
+        def window():
+            found = brief(["xdotool", "search", "--onlyvisible", "--name", title], environment=self._environment, check=False)
+            return next(iter(found.stdout.split()), None)
+
+        shown = self.waiting.until(f"the dialog {title!r}", window, 30)
+        brief(["xdotool", "windowfocus", "--sync", shown], environment=self._environment)
+        self.screen.press("ctrl+a" if not path.exists() else "ctrl+l")
+        self.type(str(path))
+        self.screen.press("Return")
+        self.waiting.until(f"the dialog {title!r} to close", lambda: not window(), 30)
+
     @property
     def commands(self):
         """What the fake hybrid-auth was told: JSON objects, and lines of other commands."""
@@ -122,6 +157,10 @@ class App:
         """Returns the names of the actions that any program of the session can activate."""
         said = brief(["/usr/bin/python3", str(EXPORTED), APPLICATION], environment=self._environment)
         return json.loads(said.stdout)
+
+    def until_window(self):
+        """Waits for the window, and gives it the size of the screen."""
+        self._fit()
 
     def until_open(self):
         def look():
@@ -151,7 +190,7 @@ class App:
 
     def elements(self):
         """Returns what a screen reader knows: [role, name, states, place] of each element that is shown."""
-        return elements_of(self._program.pid, self._environment, places=True)
+        return elements_of(self._process, self._environment, places=True)
 
     def names(self):
         return [one[1] for one in self.elements()]
@@ -184,12 +223,18 @@ class App:
         def rests():
             nonlocal place
             before, place = place, next((one[3] for one in self.elements() if one[1] == name and one[0] in roles), None)
+            if place is not None and place == before and place[1] + place[3] > self._size[1]:
+                self._click(self._size[0] // 2, self._size[1] // 2, WHEEL_DOWN)
+                return False
             return place is not None and place == before
 
         self.waiting.until(f"{name!r} to rest", rests, 30, pause=0.1)
         left, top, width, height = place
-        brief(["xdotool", "mousemove", "--window", self.until_open(), str(left + width // 2 + BORDER),
-               str(top + height // 2 + BORDER), "click", "1"], environment=self._environment)
+        self._click(left + width // 2 + BORDER, top + height // 2 + BORDER)
+
+    def _click(self, x, y, button=1):
+        brief(["xdotool", "mousemove", "--window", self.until_open(), str(x), str(y), "click", str(button)],
+              environment=self._environment)
 
     def menu(self, *keys):
         """Chooses from the main menu with keys."""
@@ -201,3 +246,4 @@ class App:
 
 # The part of GTK's border that the places of the accessibility service leave out.
 BORDER = 10
+WHEEL_DOWN = 5

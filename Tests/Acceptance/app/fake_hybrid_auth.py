@@ -78,6 +78,8 @@ def session():
         elif what == "rename":
             row.update(userName=command["name"], userDisplayName=command.get("displayName", row["userDisplayName"]))
             say(sys.stdout, n=number, passkey=row)
+        elif what == "manage":
+            say(sys.stdout, n=number, error={"code": "no-passkey-page", "message": "the site names no page", "remedy": ""})
         elif what == "delete":
             if STORY == "declined":
                 say(sys.stdout, n=number, error={"code": "declined", "message": "you declined", "remedy": ""})
@@ -152,6 +154,8 @@ def main():
     elif command == ["check-config"]:
         print(json.dumps([{"name": "tunnel-domain", "value": "cable.example", "source": "file",
                            "file": "/etc/hybrid/auth.env", "line": 1}]))
+    elif command == ["vault", "change-pin"] or command[:1] in (["import"], ["export"]):
+        log(" ".join(arguments))
     elif command[:1] == ["setup"]:
         log(" ".join(arguments))
         for state in ["checking", "works", "saved"]:

@@ -16,7 +16,7 @@ class SessionBus:
     """A session bus, which starts the accessibility service when a program asks for it."""
 
     def __init__(self, folder, waiting, environment, name="session-bus"):
-        self._program = Program("dbus-run-session", SESSION, log=folder.path(f"{name}.log"),
+        self.program = Program("dbus-run-session", SESSION, log=folder.path(f"{name}.log"),
                                 environment=environment, pipe_input=True)
         try:
             self.address = waiting.until("dbus-run-session to print the address of its bus", self._found, 60)
@@ -26,11 +26,11 @@ class SessionBus:
 
     def _found(self):
         # The daemon writes its complaints to the same file, also in the middle of a line.
-        found = re.search(r"BUS (unix:\S+)\n", self._program.said())
+        found = re.search(r"BUS (unix:\S+)\n", self.program.said())
         return found and found[1]
 
     def stop(self):
-        return self._program.stop(ask=self._program.close_input)
+        return self.program.stop(ask=self.program.close_input)
 
 
 def elements_of(process, environment, *, places=False):

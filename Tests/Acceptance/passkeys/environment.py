@@ -22,6 +22,7 @@ PIN = "472913"
 PHONE = (360, 720)
 # The part of the app's border that the places of the accessibility service leave out; the sheet has none.
 BORDER = 10
+WHEEL_DOWN = 5
 TAPPED = ("button", "list item", "toggle button", "radio button", "page tab", "tab", "switch", "entry", "text")
 CAMERA_SIZE = (960, 540)
 LIMIT = 60
@@ -253,14 +254,20 @@ class App:
         def rests():
             nonlocal place
             before, place = place, self.until_named(name, *roles, process=process)[3]
+            if place == before and not process and place[1] + place[3] > PHONE[1]:
+                self._click(self.pid, PHONE[0] // 2, PHONE[1] // 2, WHEEL_DOWN)
+                return False
             return place == before
 
         self._env.waiting.until(f"{name!r} to rest", rests, LIMIT, pause=0.1)
-        window = self._env.waiting.until("a window", lambda: self._window(process or self.pid), LIMIT)
         left, top, width, height = place
         border = 0 if process else BORDER
-        brief(["xdotool", "mousemove", "--window", window, str(left + width // 2 + border),
-               str(top + height // 2 + border), "click", "1"], environment=self._env.environment)
+        self._click(process or self.pid, left + width // 2 + border, top + height // 2 + border)
+
+    def _click(self, process, x, y, button=1):
+        window = self._env.waiting.until("a window", lambda: self._window(process), LIMIT)
+        brief(["xdotool", "mousemove", "--window", window, str(x), str(y), "click", str(button)],
+              environment=self._env.environment)
 
     def type(self, text):
         brief(["xdotool", "type", "--delay", "20", text], environment=self._env.environment)
@@ -274,10 +281,6 @@ class App:
         self.until_named(agree, "button", process=sheet)
         self.type(pin)
         self.tap(agree, "button", process=sheet)
-
-    def close_failure(self):
-        """Closes a sheet that shows a failure."""
-        self._env.screen.press_until("Escape", "the request sheet to close", lambda: not self.child("hybrid-ask"), LIMIT)
 
     def picture(self, suffix=""):
         if self._env.pictures:

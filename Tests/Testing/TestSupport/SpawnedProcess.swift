@@ -5,8 +5,9 @@ package import Glibc
 
 /// A child process of a test.
 ///
-/// Waiting for it blocks no thread. The child inherits standard input, output and error only: if it held a socket of another test, that socket would stay
-/// open, and the other test would wait for its end forever.
+/// Waiting for it blocks no thread. The child inherits no descriptor. If it held a socket of another test, that socket
+/// would stay open, and the other test would wait for its end forever. If it held the output of the tests and made that
+/// non-blocking, as programs with an event loop do, the flag would hold for the tests, too, and lines of them would get lost.
 package final class SpawnedProcess: @unchecked Sendable {
     // SAFETY of @unchecked: `status` is only accessed under `lock`.
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
