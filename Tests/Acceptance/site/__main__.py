@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the examples of docs/testing-your-site.md like a web developer: a copy of them, Debian's Chromium, and
-hybrid-lab on the path. scripts/acceptance starts this program with its dependencies.
+hybrid-lab on the path. The plug-in for pytest is that of the sources; scripts/check-wheel installs the wheel.
+scripts/acceptance starts this program with its dependencies.
 """
 import os
 import re
@@ -33,8 +34,8 @@ def environment(folder, copy):
     """
     strange = ("DBUS_", "HYBRID_", "DISPLAY", "WAYLAND_", "XAUTHORITY", "PYTEST_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(strange)}
-    return {**kept, "HOME": str(copy.parent), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": "",
-            "PYTEST_ADDOPTS": "-p no:cacheprovider --durations=0 --durations-min=0.5",
+    return {**kept, "HOME": str(copy.parent), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(REPOSITORY / "deploy" / "wheel"),
+            "PYTEST_ADDOPTS": "-p hybrid_lab.pytest_plugin -p no:cacheprovider --durations=0 --durations-min=0.5",
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), str(folder), os.environ["PATH"]])}
 
 
@@ -73,7 +74,7 @@ def main():
     status, said, caught = run(["./run-tests"], copy, environment(options.bin_dir, copy))
     seconds = time.monotonic() - began
     ran = {file: len(set(re.findall(rf"{re.escape(file)}::(\w+) PASSED", said)))
-           for file in ("test_playwright.py", "test_selenium.py", "test_suite.py")}
+           for file in ("test_first.py", "test_playwright.py", "test_selenium.py", "test_suite.py")}
     wrong = [f"expected status 0 of the tests; found {status}"] if status else []
     if caught is signal.SIGALRM:
         wrong.append(f"the tests timed out after {SECONDS} s")

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sign-in with a phone, tested with Selenium: hybrid-lab run -- xvfb-run -a pytest test_selenium.py"""
+"""Sign-in with a phone, tested with Selenium."""
 import os
 
 import pytest
-import shop
-from phone import Phone, chromium_switches
 from selenium import webdriver
 from selenium.common.exceptions import TimeoutException
 from selenium.webdriver.chrome.service import Service
@@ -13,10 +11,10 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 
 @pytest.fixture(scope="session")
-def chromium():
+def chromium(lab):
     options = webdriver.ChromeOptions()
     options.binary_location = "/usr/bin/chromium"
-    for switch in chromium_switches("selenium.log"):
+    for switch in lab.chromium_switches:
         options.add_argument(switch)
     if os.geteuid() == 0:
         # Chromium's sandbox does not work for root. Keep it on for other users.
@@ -29,19 +27,12 @@ def chromium():
 
 
 @pytest.fixture
-def page(chromium):
-    site = shop.serve()
-    chromium.get(site.shop.origin)
+def page(chromium, site):
+    chromium.get(site)
     # A new Chromium shows no code if a passkey is requested before it has found the radio.
     WebDriverWait(chromium, 30).until(lambda page: page.execute_async_script(
         "PublicKeyCredential.getClientCapabilities().then(able => arguments[0](able.hybridTransport))"))
-    yield chromium
-    site.shutdown()
-
-
-@pytest.fixture
-def passkeys(tmp_path):
-    return tmp_path / "passkeys.json"
+    return chromium
 
 
 def wait_for_status(page, text):
@@ -53,26 +44,26 @@ def wait_for_status(page, text):
         raise AssertionError(f"expected the status {text!r}, found {status.text!r}") from None
 
 
-def test_register_and_sign_in(page, passkeys):
-    with Phone("approve", passkeys=passkeys) as phone:
-        page.find_element(By.ID, "register").click()
-        wait_for_status(page, "Passkey saved for ada@example.com.")
-    asked = phone.requests[0]
+def test_register_and_sign_in(page, phone):
+    phone.approve()
+    page.find_element(By.ID, "register").click()
+    wait_for_status(page, "Passkey saved for ada@example.com.")
+    asked = phone.requests[-1]
     assert asked["command"] == "makeCredential"
     assert asked["rp_id"] == "localhost"
     assert asked["user"]["name"] == "ada@example.com"
     assert asked["resident_key"] and asked["user_verification"]
 
-    with Phone("approve", passkeys=passkeys) as phone:
-        page.find_element(By.ID, "sign-in").click()
-        wait_for_status(page, "Welcome, ada@example.com.")
-    asked = phone.requests[0]
+    phone.approve()
+    page.find_element(By.ID, "sign-in").click()
+    wait_for_status(page, "Welcome, ada@example.com.")
+    asked = phone.requests[-1]
     assert asked["command"] == "getAssertion"
     assert asked["rp_id"] == "localhost"
     assert asked["allow"] == [] and asked["extensions"] == []
 
 
-def test_the_user_declines(page, passkeys):
-    with Phone("deny", passkeys=passkeys):
-        page.find_element(By.ID, "register").click()
-        wait_for_status(page, "Your phone did not sign you in. Please try again.")
+def test_the_user_declines(page, phone):
+    phone.deny()
+    page.find_element(By.ID, "register").click()
+    wait_for_status(page, "Your phone did not sign you in. Please try again.")

@@ -2,28 +2,28 @@
 """Tests without code for a phone, with one phone for all of them:
 hybrid-lab run -- xvfb-run -a ./with-phone pytest test_suite.py
 """
+import json
 import os
+from pathlib import Path
 
 import pytest
 import shop
-from phone import RADIO_IS_FOUND, chromium_switches, events
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 expect.set_options(timeout=30_000)
 
 
 @pytest.fixture(scope="module")
-def page():
-    site = shop.serve()
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", headless=False, args=chromium_switches("suite.log"))
-        page = chromium.new_page()
-        page.goto(site.shop.origin)
-        page.evaluate(RADIO_IS_FOUND)
-        yield page
-        chromium.close()
-    site.shutdown()
+def origin():
+    server = shop.serve()
+    yield server.shop.origin
+    server.shutdown()
+
+
+@pytest.fixture
+def page(lab_page, origin):
+    lab_page.goto(origin)
+    return lab_page
 
 
 def test_register(page):
@@ -39,6 +39,7 @@ def test_sign_in_again_and_again(page):
 
 
 def test_what_the_phone_was_asked():
-    requests = [event for event in events(os.environ["PHONE_REPORT"]) if event["event"] == "request"]
+    events = [json.loads(line) for line in Path(os.environ["PHONE_REPORT"]).read_text().splitlines()]
+    requests = [event for event in events if event["event"] == "request"]
     assert [request["command"] for request in requests] == ["makeCredential"] + ["getAssertion"] * 3
     assert {request["rp_id"] for request in requests} == {"localhost"}
