@@ -7,12 +7,11 @@ import Testing
 
 @Suite("Commands of a session with the passkeys")
 struct SessionCommandTests {
-    private static let id = "f73800010000000000000000000000aa"
-
     @Test(
         "have an action and a number",
         arguments: [
-            (#"{"do":"list","n":1}"#, .list(withHidden: false)), (#"{"do":"list","n":1,"hidden":true}"#, .list(withHidden: true)),
+            (#"{"do":"list","n":1}"#, .list(withHidden: false)),
+            (#"{"do":"list","n":1,"hidden":true}"#, .list(withHidden: true)),
             (#"{"n":1,"do":"show","passkey":"f738"}"#, .show("f738")),
             (#"{"n":1,"do":"history"}"#, .history(last: nil)), (#"{"n":1,"do":"history","last":3}"#, .history(last: 3)),
             (#"{"n":1,"do":"rename","passkey":"a","name":"b"}"#, .rename("a", name: "b", displayName: nil)),
@@ -20,7 +19,8 @@ struct SessionCommandTests {
                 #"{"n":1,"do":"rename","passkey":"a","name":"","displayName":"c"}"#,
                 .rename("a", name: "", displayName: "c")
             ),
-            (#"{"n":1,"do":"manage","passkey":"a"}"#, .manage("a")), (#"{"n":1,"do":"delete","passkey":"a"}"#, .delete("a")),
+            (#"{"n":1,"do":"manage","passkey":"a"}"#, .manage("a")),
+            (#"{"n":1,"do":"delete","passkey":"a"}"#, .delete("a")),
         ] as [(String, SessionCommand.Action)]
     )
     func actions(line: String, action: SessionCommand.Action) throws {
@@ -32,10 +32,13 @@ struct SessionCommandTests {
         "are refused, with their number if they have one",
         arguments: [
             ("", nil, "JSON"), ("[]", nil, "the command"), (#"{"do":"list"}"#, nil, "n is missing"),
-            (#"{"n":-1,"do":"list"}"#, nil, "n has the wrong type"), (#"{"n":4294967296,"do":"list"}"#, nil, "n has the wrong"),
+            (#"{"n":-1,"do":"list"}"#, nil, "n has the wrong type"),
+            (#"{"n":4294967296,"do":"list"}"#, nil, "n has the wrong type"),
             (#"{"n":7}"#, 7, "do is missing"), (#"{"n":7,"do":"dance"}"#, 7, "none of list"),
-            (#"{"n":7,"do":"show"}"#, 7, "passkey is missing"), (#"{"n":7,"do":"show","passkey":7}"#, 7, "passkey has the wrong"),
-            (#"{"n":7,"n":8,"do":"list"}"#, nil, "n"), (#"{"n":7,"do":"history","last":-1}"#, 7, "last has the wrong type"),
+            (#"{"n":7,"do":"show"}"#, 7, "passkey is missing"),
+            (#"{"n":7,"do":"show","passkey":7}"#, 7, "passkey has the wrong type"),
+            (#"{"n":7,"n":8,"do":"list"}"#, nil, "n"),
+            (#"{"n":7,"do":"history","last":-1}"#, 7, "last has the wrong type"),
             (#"{"n":7,"do":"list","x":[\#(String(repeating: "0,", count: 40))0]}"#, nil, "values"),
         ] as [(String, UInt32?, String)]
     )

@@ -70,7 +70,13 @@ struct SystemSettingsTests {
     func activation() async throws {
         try await ScanFixture.with { fixture in
             let ask = fixture.folder + "/ask"
-            let script = "#!/bin/sh\nprintf %s \"$XDG_ACTIVATION_TOKEN\" >\"$0.token\"\necho '{\"ready\":1}'\nexec cat >/dev/null\n"
+            let script = """
+                #!/bin/sh
+                printf %s "$XDG_ACTIVATION_TOKEN" >"$0.token"
+                echo '{"ready":1}'
+                exec cat >/dev/null
+
+                """
             try await TestFile.writeProgram(script, to: ask)
             let program = try fixture.start(
                 ["scan", "--tunnel-domain", "266", "--ask", ask, "-"],

@@ -135,10 +135,12 @@ class App:
 
         shown = self.waiting.until(f"the dialog {title!r}", window, 30)
         brief(["xdotool", "windowfocus", "--sync", shown], environment=self._environment)
-        self.screen.press("ctrl+a" if not path.exists() else "ctrl+l")
+        # The dialog for existing files begins with the recent ones, among which it ignores a path.
+        for key in ["alt+Home", "ctrl+l"] if path.exists() else ["ctrl+a"]:
+            self.screen.press(key)
         self.type(str(path))
-        self.screen.press("Return")
-        self.waiting.until(f"the dialog {title!r} to close", lambda: not window(), 30)
+        # The dialog looks up the file in the background, and ignores Enter meanwhile.
+        self.screen.press_until("Return", f"the dialog {title!r} to close", lambda: not window(), 30)
 
     @property
     def commands(self):

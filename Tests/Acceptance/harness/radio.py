@@ -73,6 +73,15 @@ class VirtualRadio:
                             lambda: self.calls("ActiveAdverts") > asked, 60)
         return reply.body[0]
 
+    def set_powered(self, adapter, is_on):
+        """Turns an adapter on or off, as the user does in the settings of the desktop."""
+        path = DBusAddress(f"/org/bluez/{adapter}", bus_name="org.bluez", interface="org.freedesktop.DBus.Properties")
+        call = new_method_call(path, "Set", "ssv", ("org.bluez.Adapter1", "Powered", ("b", is_on)))
+        with open_dbus_connection(bus=self.address) as connection:
+            reply = connection.send_and_get_reply(call, timeout=60)
+        if reply.header.message_type is not MessageType.method_return:
+            raise Failed(f"the adapter {adapter} is not turned {'on' if is_on else 'off'}: {reply.body}")
+
     def stop(self):
         """Ends the bus; returns the errors found."""
         complaints = self._record.stop() + self.lab.stop(ask=self.lab.close_input)

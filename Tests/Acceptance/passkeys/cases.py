@@ -4,6 +4,7 @@ import re
 import time
 
 from environment import LIMIT, PIN
+from harness.logind import Logind
 from harness.relay import DOMAIN
 from harness.waiting import must
 
@@ -142,6 +143,84 @@ def unplugged(env, name):
         app.picture()
 
 
+def reach(env, name):
+    """Times and loads of the app, which the note states: a busy machine is no error."""
+    client = env.client(env.site.request_options(allow="any"))
+    env.show_code(client.picture, blank=True)
+    with env.open(name) as app:
+        app.until_named("Scan a Code", "button")
+        idle = app.wakeups(60)
+        began = time.monotonic()
+        app.press("ctrl+n")
+        app.until_named("Hold the code", part=True)
+        viewfinder = time.monotonic() - began
+        scanning = app.load(10)
+    env.show_code(client.picture)
+    with env.open(f"{name}-code") as app:
+        app.until_named("Scan a Code", "button")
+        began = time.time()
+        app.press("ctrl+n")
+        app.tap("Decline", "button", process=app.sheet())
+        app.until_named("You declined")
+        read = env.started.stat().st_mtime - began
+    latency = env.list_latency()
+    return (f"{idle} wake-ups in a minute, viewfinder within {viewfinder:.2f} s, {scanning:.0%} of a core, "
+            f"code read within {read:.2f} s, list in {latency * 1000:.0f} ms")
+
+
+def bluetooth_off(env, name):
+    """Without Bluetooth, the app says so, and works again when it is on."""
+    client = env.client(env.site.request_options(allow="any"))
+    env.show_code(client.picture)
+    env.radio.set_powered("hci1", False)
+    try:
+        with env.open(name) as app:
+            app.tap("Scan a Code")
+            app.until_named("Bluetooth is off")
+            app.picture()
+            app.until_no_sheet()
+            env.radio.set_powered("hci1", True)
+            app.tap("Try Again", "button")
+            app.tap("Decline", "button", process=app.sheet())
+            app.until_named("You declined")
+    finally:
+        env.radio.set_powered("hci1", True)
+    env.ended(client, 77)
+
+
+def expired(env, name):
+    """The code of a device that does not wait any more."""
+    client = env.client(env.site.request_options(allow="any"))
+    env.show_code(client.picture)
+    env.waiting.until("hybrid-client to end", lambda: client.stop() == [], LIMIT)
+    env.options.write_text("--timeout 5", encoding="ascii")
+    try:
+        with env.open(name) as app:
+            app.tap("Scan a Code")
+            app.until_named("The other device did not find this one")
+            app.until_named("Try Again", "button")
+            app.picture()
+    finally:
+        env.options.unlink()
+
+
+def suspend(env, name):
+    """The list disappears when the device suspends."""
+    with Logind(env.radio.address) as logind, env.open(name) as app:
+        app.tap("Unlock Passkeys")
+        app.give_pin()
+        app.until_named("ada@example.com", "list item")
+
+        def is_locked():
+            # The session may not listen yet.
+            logind.suspend()
+            return any(one[1] == "Locked together with the screen" for one in app.elements())
+
+        env.waiting.until("the list to disappear", is_locked, LIMIT, pause=0.5)
+        app.until_named("Unlock Passkeys", "button")
+        env.waiting.until("the session to end", lambda: app.child("hybrid-auth") is None, LIMIT)
+
+
 def link(env, name):
     """A link asks first, and declining it sends nothing."""
     client = env.client(env.site.request_options(allow="any"))
@@ -202,6 +281,6 @@ def _runs(process):
 
 CASES = {
     "welcome": welcome, "register": registers, "second-account": second_account, "declined": declined,
-    "wrong-pin": wrong_pin, "passkeys": passkeys, "no-camera": no_camera, "unplugged": unplugged,
-    "link": link, "relay-gone": relay_gone, "killed": killed,
+    "wrong-pin": wrong_pin, "passkeys": passkeys, "suspend": suspend, "no-camera": no_camera, "unplugged": unplugged,
+    "reach": reach, "bluetooth-off": bluetooth_off, "expired": expired, "link": link, "relay-gone": relay_gone, "killed": killed,
 }

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import time
 from pathlib import Path
 
 from harness.accessibility import SessionBus, elements_of
@@ -27,18 +28,21 @@ TAPPED = ("button", "list item", "toggle button", "radio button", "page tab", "t
 CAMERA_SIZE = (960, 540)
 LIMIT = 60
 
-# The app does not know that the relay is on this computer.
+# The app does not know that the relay is on this computer. The time of the file `started` is that of the last scan.
 WRAPPER = """#!/bin/sh
 case $1 in
-    scan) exec "{auth}" "$@" --adapter hci1 --connect-to {host}:443:127.0.0.1:{port} ;;
+    scan) : >"{folder}/started"
+          exec "{auth}" "$@" $(cat "{folder}/options" 2>/dev/null) --adapter hci1 --connect-to {host}:443:127.0.0.1:{port} ;;
     setup | doctor) exec "{auth}" "$@" --connect-to {host}:443:127.0.0.1:{port} ;;
     *) exec "{auth}" "$@" ;;
 esac
 """
 
 # The sheet is a program of hybrid-auth's, so only a parent in between learns that it has crashed.
+# Programs in the background of a shell have an empty input, unless it is another descriptor.
 WATCHED_ASK = """#!/bin/sh
-"{ask}" <&0 &
+exec 3<&0
+"{ask}" <&3 3<&- &
 trap 'kill -TERM $!' TERM INT
 while wait $!; status=$?; kill -0 $! 2>/dev/null; do :; done
 echo "$status" >>"{ends}"
@@ -60,8 +64,9 @@ class AppEnvironment(TestEnvironment):
         self.relay = self.keep(Relay(self.programs, self.folder, self.certificates, self.waiting))
         self.site = RelyingParty(ORIGIN, self.folder.path("site.jsonl"))
         self.auth = self.folder.scratch / "hybrid-auth"
-        self.auth.write_text(WRAPPER.format(auth=self.programs.auth, host=HOST, port=self.relay.port),
-                             encoding="ascii")
+        self.started, self.options = self.folder.scratch / "started", self.folder.scratch / "options"
+        self.auth.write_text(WRAPPER.format(auth=self.programs.auth, folder=self.folder.scratch, host=HOST,
+                                            port=self.relay.port), encoding="ascii")
         self.auth.chmod(0o700)
         self.ask, self._ends = self.folder.scratch / "watched-ask", self.folder.path("sheets.txt")
         self.ask.write_text(WATCHED_ASK.format(ask=self.programs.ask, ends=self._ends), encoding="ascii")
@@ -151,6 +156,34 @@ class AppEnvironment(TestEnvironment):
 
     def open(self, name, *arguments):
         return App(self, name, arguments)
+
+    def list_latency(self):
+        """Returns the median time of the command list in a session, after its PIN."""
+        # The variable is one of the app's.
+        environment = {name: value for name, value in self.environment.items() if name != "HYBRID_AUTH"}
+        session = self.keep(Program("hybrid-auth", [self.auth, "passkeys", "session", "--json"], pipe_input=True,
+                                    log=self.folder.path("session.log"), environment=environment))
+        self.waiting.until("the request sheet", lambda: self.window_of("hybrid-ask", session.pid), LIMIT)
+        brief(["xdotool", "type", "--delay", "20", PIN], environment=self.environment)
+        self.screen.press_until("Return", "the session", lambda: '"ready"' in session.said(), LIMIT)
+        times = []
+        for number in range(1, 21):
+            began = time.monotonic()
+            session.write(f'{{"do":"list","n":{number}}}\n')
+            self.waiting.until("the list", lambda number=number: f'{{"n":{number},' in session.said(), LIMIT, pause=0.001)
+            times.append(time.monotonic() - began)
+        session.close_input()
+        self.waiting.until("the session to end", lambda: session.status is not None, LIMIT)
+        return sorted(times)[len(times) // 2]
+
+    def window_of(self, name, session):
+        """Returns the window of a program with a name in a session; None if there is none."""
+        for process, its in session_members(session).items():
+            if its == name[:15]:
+                found = brief(["xdotool", "search", "--onlyvisible", "--pid", str(process)], environment=self.environment,
+                              check=False)
+                return next(iter(found.stdout.split()), None)
+        return None
 
     def vault(self):
         """Returns the records of the vault with their contents."""
@@ -281,6 +314,33 @@ class App:
         self.until_named(agree, "button", process=sheet)
         self.type(pin)
         self.tap(agree, "button", process=sheet)
+
+    def load(self, seconds):
+        """Returns the part of a core that the app uses while it runs undisturbed."""
+        def used():
+            fields = Path(f"/proc/{self.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+        before = used()
+        time.sleep(seconds)  # No state to wait for: this is the measurement.
+        return (used() - before) / seconds
+
+    def wakeups(self, seconds):
+        """Returns how many times the threads of the app wake up while nothing happens."""
+        def switches():
+            texts = [path.read_text(encoding="utf-8") for path in Path(f"/proc/{self.pid}/task").glob("*/status")]
+            return sum(int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", one, re.MULTILINE)[1]) for one in texts)
+
+        self._env.waiting.until("the app to rest", lambda: self._rests(switches), LIMIT)
+        before = switches()
+        time.sleep(seconds)  # No state to wait for: this is the measurement.
+        return switches() - before
+
+    @staticmethod
+    def _rests(switches):
+        before = switches()
+        time.sleep(1)
+        return switches() - before < 20
 
     def picture(self, suffix=""):
         if self._env.pictures:
