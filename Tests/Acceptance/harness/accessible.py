@@ -13,7 +13,7 @@ gi.require_version("Atspi", "2.0")
 from gi.repository import Atspi, GLib  # noqa: E402
 
 STATES = {"focused": Atspi.StateType.FOCUSED, "focusable": Atspi.StateType.FOCUSABLE,
-          "checked": Atspi.StateType.CHECKED, "insensitive": None}
+          "checked": Atspi.StateType.CHECKED, "active": Atspi.StateType.ACTIVE, "insensitive": None}
 
 
 def states_of(node):

@@ -7,9 +7,12 @@ from harness.programs import Program, brief
 
 
 class Screen:
-    """Chromium's dialogs get keys only if a window manager gives them the focus; hence openbox."""
+    """Chromium's dialogs get keys only if a window manager gives them the focus; hence openbox.
 
-    def __init__(self, folder, waiting, size="1280x1000"):
+    `manager` is false for the screen of a compositor, which manages the windows in its own one.
+    """
+
+    def __init__(self, folder, waiting, size="1280x1000", manager=True):
         self._folder = folder
         self._waiting = waiting
         reader, writer = os.pipe()
@@ -26,6 +29,8 @@ class Screen:
             said = bytearray()
             number = waiting.until("Xvfb to print the number of its display", lambda: self._line(reader, said), 60)
             self.environment = folder.environment(DISPLAY=f":{number}")
+            if not manager:
+                return
             self._manager = Program("openbox", ["openbox", "--sm-disable"], log=folder.path("openbox.log"),
                                     environment=self.environment)
             waiting.watch(self._manager)

@@ -3,10 +3,10 @@
 import re
 import time
 
-from environment import LIMIT, PIN
 from harness.logind import Logind
 from harness.relay import DOMAIN
 from harness.waiting import must
+from passkeys.environment import LIMIT, PIN
 
 
 def welcome(env, name):

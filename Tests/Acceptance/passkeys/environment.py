@@ -33,6 +33,7 @@ WRAPPER = """#!/bin/sh
 case $1 in
     scan) : >"{folder}/started"
           exec "{auth}" "$@" $(cat "{folder}/options" 2>/dev/null) --adapter hci1 --connect-to {host}:443:127.0.0.1:{port} ;;
+    listen) exec "{auth}" "$@" --adapter hci1 --connect-to {host}:443:127.0.0.1:{port} ;;
     setup | doctor) exec "{auth}" "$@" --connect-to {host}:443:127.0.0.1:{port} ;;
     *) exec "{auth}" "$@" ;;
 esac
@@ -53,6 +54,8 @@ exit "$status"
 class AppEnvironment(TestEnvironment):
     """Everything that runs of the app need; each case begins with the vault that the last one has left."""
 
+    relay_options = ()
+
     def __init__(self, programs, pictures, folder, signals):
         super().__init__()
         self.programs, self.pictures, self.folder, self.waiting = programs, pictures, folder, Waiting(signals)
@@ -61,7 +64,8 @@ class AppEnvironment(TestEnvironment):
     def start(self):
         self.certificates = Certificates(self.folder.scratch / "certificates", HOST, self.folder.environment())
         self.radio = self.keep(VirtualRadio(self.programs, self.folder, self.waiting))
-        self.relay = self.keep(Relay(self.programs, self.folder, self.certificates, self.waiting))
+        self.relay = self.keep(Relay(self.programs, self.folder, self.certificates, self.waiting,
+                                      self.relay_options))
         self.site = RelyingParty(ORIGIN, self.folder.path("site.jsonl"))
         self.auth = self.folder.scratch / "hybrid-auth"
         self.started, self.options = self.folder.scratch / "started", self.folder.scratch / "options"
@@ -71,7 +75,7 @@ class AppEnvironment(TestEnvironment):
         self.ask, self._ends = self.folder.scratch / "watched-ask", self.folder.path("sheets.txt")
         self.ask.write_text(WATCHED_ASK.format(ask=self.programs.ask, ends=self._ends), encoding="ascii")
         self.ask.chmod(0o700)
-        self.screen = self.keep(Screen(self.folder, self.waiting, size="1400x1000"))
+        self.start_screen()
         self.bus = self.keep(SessionBus(self.folder, self.waiting, self.screen.environment))
         settings = self.folder.home / ".config/hybrid"
         settings.mkdir(parents=True)
@@ -81,6 +85,9 @@ class AppEnvironment(TestEnvironment):
             "DBUS_SYSTEM_BUS_ADDRESS": self.radio.address, "HYBRID_AUTH": str(self.auth),
             "HYBRID_ASK": str(self.ask), "GSETTINGS_BACKEND": "memory", "ADW_DISABLE_PORTAL": "1"}
         self._start_cameras()
+
+    def start_screen(self):
+        self.screen = self.keep(Screen(self.folder, self.waiting, size="1400x1000"))
 
     def _start_cameras(self):
         for name in ("seats", "sessions", "users", "machines"):
@@ -293,6 +300,9 @@ class App:
             return place == before
 
         self._env.waiting.until(f"{name!r} to rest", rests, LIMIT, pause=0.1)
+        self._tap_at(place, process)
+
+    def _tap_at(self, place, process):
         left, top, width, height = place
         border = 0 if process else BORDER
         self._click(process or self.pid, left + width // 2 + border, top + height // 2 + border)
