@@ -336,21 +336,28 @@ class App:
         return (used() - before) / seconds
 
     def wakeups(self, seconds):
-        """Returns how many times the threads of the app wake up while nothing happens."""
+        """Returns how many times threads of the app wake up while nothing happens; those that end meanwhile do not count."""
         def switches():
-            texts = [path.read_text(encoding="utf-8") for path in Path(f"/proc/{self.pid}/task").glob("*/status")]
-            return sum(int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", one, re.MULTILINE)[1]) for one in texts)
+            found = {}
+            for path in Path(f"/proc/{self.pid}/task").glob("*/status"):
+                try:
+                    text = path.read_text(encoding="utf-8")
+                except OSError:  # The thread has just ended.
+                    continue
+                found[path.parent.name] = int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", text, re.MULTILINE)[1])
+            return found
 
-        self._env.waiting.until("the app to rest", lambda: self._rests(switches), LIMIT)
         before = switches()
+
+        def rests():
+            nonlocal before
+            last, before = before, switches()
+            return last == before
+
+        # After drawing, GTK looks at its caches every 15 s, for a minute.
+        self._env.waiting.until("the app to rest", rests, 4 * LIMIT, pause=20)
         time.sleep(seconds)  # No state to wait for: this is the measurement.
-        return switches() - before
-
-    @staticmethod
-    def _rests(switches):
-        before = switches()
-        time.sleep(1)
-        return switches() - before < 20
+        return sum(count - before.get(thread, 0) for thread, count in switches().items())
 
     def picture(self, suffix=""):
         if self._env.pictures:
