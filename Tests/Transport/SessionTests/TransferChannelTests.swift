@@ -68,7 +68,8 @@ struct TransferChannelTests {
     }
 
     private static func misbehaved(_ side: String, _ how: String) -> any ExplainedFailure {
-        side == OneSide.receiver ? ClientFailure.giverMisbehaved(how) : AuthenticatorSessionFailure.receiverMisbehaved(how)
+        guard side == OneSide.giver else { return ClientFailure.giverMisbehaved(how) }
+        return AuthenticatorSessionFailure.receiverMisbehaved(how)
     }
 
     @Test("Objects travel both ways, and the end is announced", arguments: [OneSide.receiver, OneSide.giver])
@@ -97,7 +98,10 @@ struct TransferChannelTests {
         #expect(one.channel.handshakeHash == one.connection.handshakeHash && one.channel.kind == .webSocket)
     }
 
-    @Test("The error of the work passes unchanged, and the end is announced", arguments: [OneSide.receiver, OneSide.giver])
+    @Test(
+        "The error of the work passes unchanged, and the end is announced",
+        arguments: [OneSide.receiver, OneSide.giver]
+    )
     func ownError(side: String) async throws {
         struct Own: Error {}
         let one = try OneSide(side)
