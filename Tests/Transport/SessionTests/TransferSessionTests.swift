@@ -91,7 +91,7 @@ private struct TransferPlace: Sendable {
 }
 
 /// The code of a receiver, as it appears on a screen.
-private struct Screen: Sendable {
+private struct ReceiverScreen: Sendable {
     private let codes: AsyncStream<TransferCode>
     private let continuation: AsyncStream<TransferCode>.Continuation
 
@@ -140,7 +140,7 @@ struct TransferSessionTests {
     @Test("Both ends have the same hash, and objects travel both ways", arguments: TransferPurpose.allCases)
     func exchange(purpose: TransferPurpose) async throws {
         try await TransferPlace.run { place in
-            let screen = Screen()
+            let screen = ReceiverScreen()
             let events = Locked<[String]>([])
             async let received = place.receive(purpose, events: screen.show, ask)
             let code = try await screen.code()
@@ -163,7 +163,7 @@ struct TransferSessionTests {
     func failingSide(isGiver: Bool) async throws {
         struct Own: Error {}
         try await TransferPlace.run { place in
-            let screen = Screen()
+            let screen = ReceiverScreen()
             let receiver = Task {
                 try await place.receive(events: screen.show) { channel in
                     guard isGiver else { throw Own() }
@@ -189,7 +189,7 @@ struct TransferSessionTests {
     @Test("A stranger who scans the code first is alone with the receiver, and the user's device meets no receiver")
     func stranger() async throws {
         try await TransferPlace.run { place in
-            let screen = Screen()
+            let screen = ReceiverScreen()
             let (met, done) = (Signal(), Signal())
             async let received = place.receive(events: screen.show) { channel in
                 met.fire()
@@ -275,7 +275,7 @@ struct TransferSessionTests {
     func foreignGiver() async throws {
         try await TransferPlace.run { place in
             try await TestFolder.with { folder in
-                let screen = Screen()
+                let screen = ReceiverScreen()
                 async let received = place.receive(events: screen.show, ask)
                 let giver = try place.echo("give", in: folder.path, input: try await screen.code().text + "\n")
                 let hash = try await received
