@@ -116,7 +116,7 @@ struct TransferChannelTests {
         try await one.peer.send(.json([1]))
         try await one.peer.send(.shutdown)
         let outcome = await one.channel.run { channel in
-            // What came before is still received.
+            // Earlier messages are still received.
             let message = try await channel.receive(within: nil)
             #expect(message.bytes == [1])
             let received = await failure { _ = try await channel.receive(within: nil) }
