@@ -11,7 +11,7 @@ the end {"end", ...} with what arrived or was confirmed. With --ask, a line `yes
 the JSON is on standard error. Exit status: 0; 1 if the session failed.
 """
 import argparse, hashlib, json, os, secrets, signal, sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import channel, radio, transfer_messages as messages, transfer_wire
 from noise import HandshakeFailed
@@ -38,7 +38,7 @@ def arguments():
     parser.add_argument("--adapter", default="hci1")
     parser.add_argument("--pipe", metavar="HASH", type=bytes.fromhex)
     parser.add_argument("--name", default="Counterpart")
-    parser.add_argument("--vault", metavar="ID", type=bytes.fromhex, default=bytes(16), help="ID of the vault")
+    parser.add_argument("--vault", metavar="ID", type=bytes.fromhex, default=secrets.token_bytes(16), help="ID")
     parser.add_argument("--ask", action="store_true", help="wait for a line `yes` after the digits")
     parser.add_argument("--fault", choices=RECEIVER_FAULTS + GIVER_FAULTS)
     parser.add_argument("--die", metavar="before:TYPE|after:TYPE", help="end without a word at a message that is sent")
@@ -302,8 +302,10 @@ def ending(wire):
     try:
         yield
     finally:
-        wire.say_goodbye()
-        wire.tunnel.close()
+        # The other side may have ended the session before.
+        with suppress(TunnelFailed):
+            wire.say_goodbye()
+            wire.tunnel.close()
 
 
 @contextmanager

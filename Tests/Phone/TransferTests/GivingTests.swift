@@ -177,13 +177,13 @@ struct JoiningTests {
         }
     }
 
-    @Test("has 1 byte to 64 KiB")
+    @Test("has 1 byte to 512 KiB")
     func limits() {
         func material(_ count: Int) -> VaultMaterial? {
             [UInt8](repeating: 1, count: count).withUnsafeBytes { VaultMaterial(copying: $0) }
         }
         #expect(material(0) == nil)
-        #expect(material(1) != nil && material(64 << 10) != nil)
-        #expect(material(64 << 10 + 1) == nil)
+        #expect(material(1) != nil && material(512 << 10) != nil)
+        #expect(material(512 << 10 + 1) == nil)
     }
 }

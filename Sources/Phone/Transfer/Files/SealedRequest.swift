@@ -31,7 +31,8 @@ package struct ReceivedRequest: Sendable {
     /// The name of the receiver; untrusted text in quotation marks.
     package let name: SafeText
     let request: ExportRequest
-    let hash: RequestHash
+    /// The hash of the file, which both users may compare.
+    package let hash: RequestHash
 
     /// Reads a file of at most 64 KiB.
     package init(parsing bytes: [UInt8]) throws(TransferFailure) {

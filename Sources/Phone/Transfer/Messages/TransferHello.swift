@@ -43,7 +43,7 @@ package struct TransferVault: Hashable, Sendable {
 
 extension SafeText {
     /// The name without the quotation marks, for messages.
-    var unquoted: String { String(description.dropFirst().dropLast()) }
+    package var unquoted: String { String(description.dropFirst().dropLast()) }
 }
 
 /// The first message: the receiver describes itself, and commits itself to its nonce.

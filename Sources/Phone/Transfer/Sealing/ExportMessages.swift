@@ -62,7 +62,7 @@ struct ExportRequest: Sendable {
 
     /// Reads a request, which may also offer other parameters and ask for other credentials.
     init(_ json: JSONCursor) throws {
-        try json.checkVersion()
+        try json.checkExportVersion()
         _ = try json.member("importer").text
         if let types = try json.memberIfPresent("credentialTypes")?.elements.map({ try $0.text }) {
             guard types.contains(Self.passkeys) else { throw TransferFailure.malformed("it asks for no passkeys") }
@@ -97,7 +97,7 @@ struct ExportResponse: Sendable {
     init(parameters: HPKEParameters, payload: [UInt8]) { (self.parameters, self.payload) = (parameters, payload) }
 
     init(_ json: JSONCursor) throws {
-        try json.checkVersion()
+        try json.checkExportVersion()
         _ = try json.member("exporter").text
         guard let parameters = try HPKEParameters(json.member("hpke")) else {
             throw TransferFailure.malformed("it is encrypted in a way that was not asked for")
@@ -115,7 +115,7 @@ struct ExportResponse: Sendable {
 }
 
 extension JSONCursor {
-    fileprivate func checkVersion() throws {
+    fileprivate func checkExportVersion() throws {
         guard try member("version").integer() == ExportRequest.version else { throw TransferFailure.version }
     }
 }

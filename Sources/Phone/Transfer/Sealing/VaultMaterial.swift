@@ -6,7 +6,7 @@ internal import HybridPrimitives
 /// What a vault makes for its new device: opaque bytes with its key, wiped on release.
 package struct VaultMaterial: SecretMaterial, Sendable {
     /// Maximum length in bytes.
-    package static let maximumLength = 64 << 10
+    package static let maximumLength = 512 << 10
 
     private let bytes: SymmetricKey
 
