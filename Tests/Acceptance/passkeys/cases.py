@@ -54,6 +54,11 @@ def registers(env, name, account="ada@example.com"):
 def second_account(env, name):
     """Of two accounts, the second one signs in."""
     registers(env, f"{name}-bob", "bob@example.com")
+    return choose_second(env, name)
+
+
+def choose_second(env, name):
+    """Signs in with the account that the list shows second."""
     options = env.site.request_options(allow="any")
     client = env.client(options)
     env.show_code(client.picture)

@@ -24,8 +24,7 @@ def arguments():
     parser.add_argument("--pictures", type=lambda path: Path(path).resolve(), metavar="DIR",
                         help="keep a picture of each case's screens in this folder")
     parser.add_argument("--cases", type=names_of("case", CASES), default=tuple(CASES), metavar="A,B",
-                        help=f"cases, of {', '.join(CASES)}; default all, in this order, in which each needs those "
-                             "before it")
+                        help=f"cases, of {', '.join(CASES)}; default all, in this order")
     options = parser.parse_args()
     if not os.access("/usr/libexec/phosh", os.X_OK):
         parser.unavailable("not installed: phosh; scripts/check-phone --phosh runs this suite in a Debian that has it")

@@ -4,13 +4,13 @@ from pinentry_cases import accounts, new_pin
 from shell import BOTTOM, HEIGHT, TOP, WIDTH
 
 from harness.waiting import must
-from passkeys.cases import declined, second_account, welcome
+from passkeys.cases import choose_second, declined, welcome
 from passkeys.environment import LIMIT, PIN, TAPPED
 
-ACCOUNT = "ada@example.com"
+ACCOUNT, SECOND = "ada@example.com", "bob@example.com"
 COMPUTER = "work laptop"
-# The blue of libadwaita's suggested action, and how far a picture may be from it.
-BLUE, DISTANCE = (53, 132, 228), 24
+# The blue of libadwaita's suggested action, and how far a picture may be from it: it is lighter below the pointer.
+BLUE, DISTANCE = (53, 132, 228), 40
 
 
 def fits(app, sheet):
@@ -50,16 +50,29 @@ def registers(env, name):
         app.picture("-sheet")
         app.tap("Save", "button", process=sheet)
         response = env.ended(client)
-        env.passkey = env.site.verify_creation(response, options["challenge"])["id"]
+        env.passkeys[ACCOUNT] = env.site.verify_creation(response, options["challenge"])["id"]
         app.until_named("Passkey created")
         app.until_no_sheet()
         app.picture()
 
 
+def second_account(env, name):
+    """Of two accounts, the second one signs in."""
+    for account in (ACCOUNT, SECOND):
+        env.passkey_of(account)
+    return choose_second(env, name)
+
+
+def declines(env, name):
+    """Declining on the phone reaches the computer as a refusal."""
+    env.passkey_of(ACCOUNT)
+    declined(env, name)
+
+
 def linked_request(env):
     """Returns the options of a request with the passkey of the first account, and the client that asks the phone."""
     options = env.site.request_options(allow="any")
-    options["allowCredentials"] = [{"type": "public-key", "id": env.passkey}]
+    options["allowCredentials"] = [{"type": "public-key", "id": env.passkey_of(ACCOUNT)}]
     client = env.linked_client(options)
     env.waiting.until("the phone to be notified", lambda: "phone-notified" in client.said(), LIMIT)
     return options, client
@@ -69,7 +82,6 @@ def answered(env, phone, options, client):
     """Answers the sheet of a linked request, and verifies the response."""
     sheet = phone.sheet()
     phone.until_named(COMPUTER, process=sheet, part=True)
-    fits(phone, sheet)
     phone.picture("-sheet")
     phone.give_pin()
     phone.until_named("Sign In", "button", process=sheet)
@@ -80,7 +92,7 @@ def answered(env, phone, options, client):
 
 def notified(env, name):
     """The app is closed: a linked computer asks, Phosh notifies, and a tap opens the sheet."""
-    env.link(PIN, env.passkey)
+    env.link(env.passkey_of(ACCOUNT))
     with env.listen(name) as phone:
         options, client = linked_request(env)
         env.phosh.until_shown("Sign in", "button")
@@ -93,6 +105,7 @@ def notified(env, name):
 
 def not_now(env, name):
     """The other button of the notification: no sheet, and the computer shows its code."""
+    env.link(env.passkey_of(ACCOUNT))
     with env.listen(name) as phone:
         _, client = linked_request(env)
         env.phosh.tap_on("Not now", "button")
@@ -103,6 +116,7 @@ def not_now(env, name):
 
 def locked(env, name):
     """On a locked phone, no sheet opens, and the lock screen offers no answer; after unlocking, the notification waits."""
+    env.link(env.passkey_of(ACCOUNT))
     with env.listen(name) as phone:
         env.phosh.lock()
         must(env.login.hints[-1], "expected Phosh to report the lock to logind")
@@ -125,6 +139,7 @@ def locked(env, name):
 
 def locked_sheet(env, name):
     """A sheet that is open when the phone is locked: it is covered, gets no keys, and can be answered afterwards."""
+    env.passkey_of(ACCOUNT)
     client = env.client(env.site.request_options(allow="any"))
     env.show_code(client.picture)
     with env.open(name) as app:
@@ -147,6 +162,7 @@ def locked_sheet(env, name):
 
 def locked_camera(env, name):
     """The camera stops when the phone is locked, and the page says so afterwards."""
+    env.passkey_of(ACCOUNT)
     client = env.client(env.site.request_options(allow="any"))
     env.show_code(client.picture, blank=True)
     with env.open(name) as app:
@@ -160,6 +176,6 @@ def locked_camera(env, name):
         app.picture()
 
 
-CASES = {"welcome": welcome, "register": registers, "second-account": second_account, "declined": declined,
+CASES = {"welcome": welcome, "register": registers, "second-account": second_account, "declined": declines,
          "notification": notified, "not-now": not_now, "locked": locked, "locked-sheet": locked_sheet, "locked-camera": locked_camera,
          "pinentry-new-pin": new_pin, "pinentry-accounts": accounts}

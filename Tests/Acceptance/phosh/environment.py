@@ -5,13 +5,14 @@ import re
 import shutil
 
 from login import Login
-from passkeys.environment import LIMIT, ORIGIN, App, AppEnvironment, Client
+from passkeys.environment import LIMIT, ORIGIN, PIN, TAPPED, App, AppEnvironment, Client
 from shell import DISPLAY, HEIGHT, SCALE, TOP, WIDTH, Phosh
 
+from harness.accessibility import ScreenReader
 from harness.command import REPOSITORY
 from harness.phone import PINENTRY
 from harness.programs import brief
-from harness.relay import HOST
+from harness.relay import DOMAIN, HOST
 from harness.screen import Screen
 from harness.waiting import must
 
@@ -36,6 +37,12 @@ class PhoshEnvironment(AppEnvironment):
             "WAYLAND_DISPLAY": DISPLAY, "GDK_BACKEND": "wayland", "GSK_RENDERER": "cairo",
             "XDG_CURRENT_DESKTOP": "Phosh:GNOME", "XDG_SESSION_TYPE": "wayland", "GSETTINGS_BACKEND": "memory"}
 
+    def __init__(self, *parts):
+        super().__init__(*parts)
+        #: The IDs of the passkeys, by account.
+        self.passkeys = {}
+        self._is_linked = False
+
     def start(self):
         super().start()
         settings = self.folder.home / ".config/glib-2.0/settings/keyfile"
@@ -43,8 +50,36 @@ class PhoshEnvironment(AppEnvironment):
         settings.write_text(SETTINGS, encoding="ascii")
         self.environment["GSETTINGS_BACKEND"] = "keyfile"
         self._install()
+        self.reader = self.keep(ScreenReader(self.bus.address, self.environment))
         self.login = self.keep(Login(self.radio.address))
-        self.phosh = self.keep(Phosh(self.folder, self.waiting, self.screen, self.bus, self.environment))
+        self.phosh = self.keep(Phosh(self.folder, self.waiting, self.bus, self.reader, self.environment))
+
+    def _person(self):
+        """Returns the variables of a user who answers a script in place of the sheet."""
+        return {"HYBRID_ASK": "", "PERSON_PIN": PIN, "PERSON_ANSWER": "yes", "PERSON_MAY": "",
+                "PERSON_LOG": str(self.folder.path("pinentry.log"))}
+
+    def _done(self, *words, text=None):
+        program = self.command(*words, "--pinentry", PINENTRY, *(["-"] if text else []), text=text, **self._person())
+        self.waiting.until(f"hybrid-auth {words[0]} to end", lambda: program.status is not None, LIMIT)
+        must(program.status == 0, f"hybrid-auth {words[0]} {program.ending}: {program.said()}")
+
+    def passkey_of(self, account):
+        """Returns the ID of the passkey of an account; makes it, and the vault, by commands if no case has done so."""
+        if not self.passkeys and not self.vault_exists:
+            setup = self.command("setup", "--tunnel-domain", DOMAIN)
+            self.waiting.until("hybrid-auth setup to end", lambda: setup.status is not None, LIMIT)
+            self._done("vault", "init")
+        if account not in self.passkeys:
+            options = self.site.creation_options(account=account)
+            client = self.client(options)
+            self._done("scan", text=f"{code_of(client)}\n")
+            self.passkeys[account] = self.site.verify_creation(self.ended(client), options["challenge"])["id"]
+        return self.passkeys[account]
+
+    @property
+    def vault_exists(self):
+        return any((self.folder.home / ".local/share").glob("*/vault/vault.json"))
 
     def _install(self):
         """Installs the files by which the shell knows the app."""
@@ -92,15 +127,17 @@ class PhoshEnvironment(AppEnvironment):
                                 log=self.folder.path(f"{words[0]}-{self.number()}.log"),
                                 environment={**environment, **variables}))
 
-    def link(self, pin, passkey):
-        """Links the computer of `linked_client` in a sign-in with a code and a passkey, given by its ID."""
+    def link(self, passkey):
+        """Links the computer of `linked_client`, unless it is, in a sign-in with a code and a passkey, given by its ID."""
+        if self._is_linked:
+            return
+        self._is_linked = True
         options = self.site.request_options(allow="any")
         options["allowCredentials"] = [{"type": "public-key", "id": passkey}]
         client = self.linked_client(options, "--link")
-        code = self.waiting.until("a code", lambda: re.findall(r"FIDO:/\d+", client.said())[-1:], LIMIT)[0]
-        scan = self.command("scan", "--link-as", LABEL, "--pinentry", PINENTRY, "-", text=f"{code}\n", HYBRID_ASK="",
-                            PERSON_PIN=pin, PERSON_ANSWER="yes", PERSON_MAY="",
-                            PERSON_LOG=str(self.folder.path("pinentry.log")))
+        self.waiting.until("a code", lambda: "FIDO:/" in client.said(), LIMIT)
+        scan = self.command("scan", "--link-as", LABEL, "--pinentry", PINENTRY, "-", text=f"{code_of(client)}\n",
+                            **self._person())
         self.waiting.until("the offer of a link", lambda: '"link-offer"' in client.said(), LIMIT)
         client.write("yes\n")
         for program in (client, scan):
@@ -118,12 +155,22 @@ class PhoneApp(App):
         self._env.waiting.until("the window of the app to have the focus", lambda: self._window(self.pid), LIMIT)
         return self
 
+    def elements(self, process=None):
+        return self._env.reader.elements_of(process or self.pid)
+
     def _window(self, process):
         """Returns the window of a process that has the focus, as GTK tells screen readers."""
         return window_of(self.elements(process))
 
-    def _tap_at(self, place, process):
-        self._env.tap(place)
+    def tap(self, name, *roles, process=None):
+        """Taps an element once it can be used; without animations, it rests."""
+        self._env.tap(self.until_named(name, *(roles or TAPPED), process=process)[3])
+
+    def give_pin(self, pin=PIN, agree="Continue"):
+        sheet = self.sheet()
+        self.until_named(agree, "button", process=sheet)
+        self.type(pin)
+        self.press("Return")
 
     def color(self, place):
         """Returns red, green and blue of the left end of an element on the screen, from 0 to 255."""
@@ -147,6 +194,10 @@ class Listener(PhoneApp):
     def __enter__(self):
         self._env.waiting.until("hybrid-auth to listen", lambda: "can wake this device" in self.said(), LIMIT)
         return self
+
+
+def code_of(client):
+    return re.findall(r"FIDO:/\d+", client.said())[-1]
 
 
 def window_of(elements):

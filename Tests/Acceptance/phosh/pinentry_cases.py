@@ -51,6 +51,8 @@ def new_pin(env, name):
 
 def accounts(env, name):
     """Each account can be chosen: the buttons are Use and Other, and the last account can be declined."""
+    for account in ("ada@example.com", "bob@example.com"):
+        env.passkey_of(account)
     names = []
     for chosen in (0, 1, None):
         options = env.site.request_options(allow="any")

@@ -4,7 +4,6 @@ from jeepney import DBusAddress, new_method_call
 from jeepney.bus_messages import message_bus
 from jeepney.io.blocking import open_dbus_connection
 
-from harness.accessibility import elements_of
 from harness.programs import Program, brief, session_members
 from harness.waiting import Failed
 
@@ -30,8 +29,8 @@ DISPLAY = "wayland-0"
 class Phosh:
     """Phosh, unlocked at first."""
 
-    def __init__(self, folder, waiting, screen, bus, environment):
-        self._waiting, self._screen, self._bus = waiting, screen, bus
+    def __init__(self, folder, waiting, bus, reader, environment):
+        self._waiting, self._bus, self._reader = waiting, bus, reader
         self._environment = environment
         configuration = folder.scratch / "phoc.ini"
         configuration.write_text(CONFIGURATION, encoding="ascii")
@@ -55,7 +54,7 @@ class Phosh:
 
     def elements(self):
         """Returns what a screen reader knows about the shell itself."""
-        return elements_of(self.pid, self._environment, places=True)
+        return self._reader.elements_of(self.pid, "showing")
 
     def tap(self, x, y):
         """Taps a point of the screen, in pixels of windows."""
