@@ -99,14 +99,48 @@ struct DomainCommand: ParsableCommand {
     struct Plan: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print the steps to run a relay under a number.",
-            discussion: "Makes no connection and changes nothing."
+            discussion: """
+                Makes no connection and changes nothing. With --nodes, it also prints the maps with which load balancers \
+                find the node of a tunnel.
+                """
         )
 
         @OptionGroup var choice: DomainChoice
 
+        @Option(help: ArgumentHelp("Nodes of each region, 1 to 1023.", valueName: "n"))
+        var nodes: Int?
+
+        @Option(help: ArgumentHelp("Regions, 1 to 64; needs --nodes.", valueName: "n"))
+        var regions: Int?
+
+        func validate() throws {
+            guard (1...NodeID.nodes.upperBound).contains(nodes ?? 1) else {
+                throw ValidationError("--nodes takes 1 to \(NodeID.nodes.upperBound).")
+            }
+            guard (1...NodeID.regions.count).contains(regions ?? 1) else {
+                throw ValidationError("--regions takes 1 to \(NodeID.regions.count).")
+            }
+            guard regions == nil || nodes != nil else { throw ValidationError("--regions needs --nodes.") }
+        }
+
         func run() throws {
             let domain = try choice.tunnelDomain()
-            try StandardOutput.writeLine(domain.isAssigned ? Self.assigned(domain) : Self.hashed(domain))
+            guard !domain.isAssigned else { return try StandardOutput.writeLine(Self.assigned(domain)) }
+            try StandardOutput.writeLine(Self.hashed(domain))
+            guard let nodes else { return }
+            let maps = ClusterMaps(regions: regions ?? 1, nodes: nodes)
+            try StandardOutput.writeLine(Self.cluster(maps))
+        }
+
+        private static func cluster(_ maps: ClusterMaps) -> String {
+            let flags = maps.regions > 1 ? "--cluster --region REGION --node NODE" : "--cluster --node NODE"
+            return """
+
+                With several nodes, each is started with \(flags). A routing ID begins with the region (6 bits) and the \
+                node (10 bits). These are the maps of HAProxy:
+
+                \(maps.text)
+                """
         }
 
         private static func assigned(_ domain: TunnelDomain) -> String {

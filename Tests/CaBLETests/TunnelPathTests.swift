@@ -30,7 +30,7 @@ struct TunnelPathTests {
         let routing = RoutingID(node: 0x0A0B, check: 0xFF)
         #expect(TunnelPath.new(tunnel).text == "/cable/new/000102030405060708090a0b0c0d0e0f")
         #expect(TunnelPath.connect(routing, tunnel).text == "/cable/connect/0a0bff/000102030405060708090a0b0c0d0e0f")
-        #expect(routing.node == 0x0A0B)
+        #expect(routing.node == NodeID(region: 2, node: 0x20B))
         #expect(routing.bytes == [0x0A, 0x0B, 0xFF])
         #expect(TunnelPath.subprotocol == "fido.cable")
         #expect(TunnelPath.routingIDHeader == "X-caBLE-Routing-ID")

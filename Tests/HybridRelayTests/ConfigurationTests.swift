@@ -26,6 +26,21 @@ struct ConfigurationTests {
             says: "--cluster needs --node"
         ),
         Mistake(
+            arguments: ["--listen", "127.0.0.1:0", "--plaintext", "--node", "1", "--region", "1"],
+            status: 64,
+            says: "--region needs --cluster"
+        ),
+        Mistake(
+            arguments: ["--listen", "127.0.0.1:0", "--plaintext", "--cluster", "--region", "1", "--node", "1024"],
+            status: 64,
+            says: "0 to 1023"
+        ),
+        Mistake(
+            arguments: ["--listen", "127.0.0.1:0", "--plaintext", "--cluster", "--region", "64", "--node", "1"],
+            status: 64,
+            says: "--region"
+        ),
+        Mistake(
             arguments: ["--listen", "127.0.0.1:0", "--plaintext", "--node", "70000"],
             status: 64,
             says: "--node"

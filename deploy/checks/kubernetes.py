@@ -183,7 +183,10 @@ def relay(objects: list) -> int:
 
 
 def rules(configuration: str) -> dict:
-    """Returns HAProxy's rules by section, without the values of each installation."""
+    """Returns HAProxy's rules by section, without the values of each installation and without optional parts."""
+    # A condition on a variable that is not set; what follows `.else` is in force.
+    configuration = re.sub(r"^\.if defined\(\w+\)\n(?:.*\n)*?(?:\.else\n((?:.*\n)*?))?\.endif\n",
+                           lambda match: match[1] or "", configuration, flags=re.M)
     sections, section = {}, None
     for line in configuration.splitlines():
         words = line.split("#")[0].split() if line.lstrip().startswith("#") else line.split()

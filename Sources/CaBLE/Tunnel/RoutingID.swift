@@ -37,14 +37,14 @@ public struct RoutingID: FixedLengthBytes, Hashable, Sendable {
     /// Creates a routing ID of this project's relay.
     ///
     /// - Parameters:
-    ///   - node: Number of the relay instance.
+    ///   - node: ``NodeID/number`` of the relay instance.
     ///   - check: A byte that the relay verifies when a client connects.
     public init(node: UInt16, check: UInt8) {
         word = UInt32(node) << 8 | UInt32(check)
     }
 
-    /// Node number in the first two bytes; meaningful only for this project's relay.
-    public var node: UInt16 { UInt16(truncatingIfNeeded: word >> 8) }
+    /// The node that assigned the ID; meaningful only for this project's relay.
+    public var node: NodeID { NodeID(number: UInt16(truncatingIfNeeded: word >> 8)) }
 
     /// The ID as 6 lower-case hexadecimal digits.
     public var hex: String { Hex.encode(bytes) }

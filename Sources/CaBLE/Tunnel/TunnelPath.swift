@@ -88,6 +88,11 @@ public enum TunnelPath: Hashable, Sendable {
     /// Header with which a client asks, and a relay confirms, that the byte `00` signals the phone's arrival.
     public static let signalConnectionHeader = "X-caBLE-Signal-Connection"
 
+    /// Request header with which a load balancer asks for an answer at once if the phone does not listen at this node.
+    ///
+    /// The answer is then 504. The value, 1 or 2, is the number of such answers to the same contact.
+    public static let peekHeader = "X-Hybrid-Peek"
+
     /// Response header with the ``ContactPublicKey`` of a revoked contact ID in base64url.
     public static let contactKeyHeader = "X-Hybrid-Contact-Key"
 

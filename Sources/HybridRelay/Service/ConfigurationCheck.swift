@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridPrimitives
 internal import HybridProgram
@@ -24,7 +25,7 @@ enum ConfigurationCheck {
             listen: addresses,
             transport: try files.transport(),
             limits: try LimitSettings.limits(of: configuration, descriptors: descriptors),
-            node: UInt16(try node(configuration))
+            node: try node(configuration).number
         )
         relay.inherited = sockets.map(\.descriptor)
         relay.balancers = try balancers(configuration)
@@ -87,13 +88,25 @@ enum ConfigurationCheck {
         return addresses
     }
 
-    /// Returns the node number.
-    static func node(_ configuration: Configuration) throws(CommandFailure) -> Int {
+    /// Returns the relay's region and its number there.
+    ///
+    /// Without a region, the number may be that of the whole cluster, as before there were regions.
+    static func node(_ configuration: Configuration) throws(CommandFailure) -> NodeID {
         let node = try configuration.value(RelaySettings.node)
-        if try configuration.value(RelaySettings.cluster), node == nil {
+        let isCluster = try configuration.value(RelaySettings.cluster)
+        if isCluster, node == nil {
             throw configuration.contradiction("--cluster needs --node: each relay of a cluster has its own number")
         }
-        return node ?? 0
+        guard let region = try configuration.value(RelaySettings.region) else {
+            return NodeID(number: UInt16(node ?? 0))
+        }
+        guard isCluster, let node else {
+            throw configuration.contradiction("--region needs --cluster and --node: only a cluster has regions")
+        }
+        guard let id = NodeID(region: region, node: node) else {
+            throw configuration.failure(RelaySettings.node, "with --region, a node's number is 0 to 1023")
+        }
+        return id
     }
 
     /// Returns the admin listener's address, if it is configured.

@@ -25,6 +25,7 @@ struct RelayFlags: ParsableArguments {
     @Flag(RelaySettings.insecurePublicBalancers) var insecurePublicBalancers = false
     @Option(RelaySettings.adminListen) var adminListen: String?
     @Option(RelaySettings.adminHost) var adminHost: [String] = []
+    @Option(RelaySettings.region) var region: String?
     @Option(RelaySettings.node) var node: String?
     @Flag(RelaySettings.cluster) var cluster = false
     @Option(RelaySettings.newTokenFile) var newTokenFile: String?

@@ -45,9 +45,7 @@ enum RelaySettings {
     )
     static let adminListen = Setting(
         "admin-listen",
-        SettingParser(expected: "HOST:PORT or PORT", placeholder: "host:port") { text in
-            UInt16(text).map { HostPort(host: "127.0.0.1", port: Int($0)) } ?? HostPort(listening: text)
-        },
+        SettingParser(expected: "HOST:PORT or PORT", placeholder: "host:port", parse: HostPort.init(forMetrics:)),
         help: "Address for /metrics, /healthz and /readyz: HOST:PORT, or PORT on 127.0.0.1."
     )
     static let adminHost = Setting(
@@ -61,7 +59,15 @@ enum RelaySettings {
     static let node = Setting(
         "node",
         .number(0...0xFFFF, "number"),
-        help: "This relay's number in a cluster, 0 to 65535."
+        help:
+            "This relay's number in its region, 0 to 1023. Without --region, up to 65535: the region times 1024, plus the "
+            + "number."
+    )
+    static let region = Setting(
+        "region",
+        .number(0...63, "number"),
+        help:
+            "The number of this relay's region, 0 to 63; needs --cluster. Balancers of other regions send their clients here."
     )
     static let cluster = flag("cluster", "This relay is one of several behind a load balancer; needs --node.")
     static let newTokenFile = Setting(
@@ -139,7 +145,7 @@ enum RelaySettings {
     /// Settings other than limits, which are read only at the start.
     static let general: [any AnySetting] = [
         listen, tlsCert, tlsKey, plaintext, insecurePublicPlaintext, proxyProtocolFrom, insecurePublicBalancers,
-        adminListen, adminHost, node, cluster, newTokenFile, contactHost, pushKeyFile, pushSubject, pushAllow,
+        adminListen, adminHost, region, node, cluster, newTokenFile, contactHost, pushKeyFile, pushSubject, pushAllow,
         pushCacert, checkOrigin, drainGrace,
         eventLoops, logFormat, logLevel,
     ]
@@ -160,6 +166,15 @@ extension HostPort {
     init?(listening text: String) {
         self.init(text, ports: 0...UInt16.max, allowsZone: true)
         guard port != nil else { return nil }
+    }
+
+    /// Parses an address for metrics, `HOST:PORT`, or `PORT` on the loopback address.
+    init?(forMetrics text: String) {
+        if let port = UInt16(text) {
+            self.init(host: "127.0.0.1", port: Int(port))
+        } else {
+            self.init(listening: text)
+        }
     }
 
     /// Parses a push server, `HOST[:PORT]`, in lower case; the default port is 443.

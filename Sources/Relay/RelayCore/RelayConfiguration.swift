@@ -20,7 +20,7 @@ public struct RelayConfiguration: Sendable {
     public var transport: SocketSecurity
     /// Bounds on the resources that unauthenticated peers can use.
     public var limits: RelayLimits
-    /// The first two bytes of routing IDs, by which a load balancer finds this relay among several.
+    /// The first two bytes of routing IDs (`NodeID`), by which load balancers find this relay among several.
     public var node: UInt16
     /// Load balancers, whose connections begin with a PROXY header; from other peers, such a header is malformed.
     public var balancers: [AddressBlock] = []

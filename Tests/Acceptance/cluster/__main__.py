@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Three relay nodes behind a real HAProxy: in use, with linked phones, flooded, one drained, one killed; and one behind
-nginx, flooded.
+nginx, flooded. With --regions, two regions of two nodes and two balancers each, of which a node, a balancer and a region
+are lost.
 
 See ../README.md; scripts/cluster starts this program with its dependencies. Sockets and relays are those of ../abuse.
 """
@@ -20,6 +21,7 @@ from harness.relay_process import Certificates
 from load import Load, raise_descriptor_limit
 import privacy
 from contacts import contacts, node_lost, node_returns, push_failed
+from regions import Regions, region_steps
 from shares import push_server
 from steps import ceremonies, drain, flood, flood_nginx, kill, unauthenticated
 
@@ -30,6 +32,7 @@ NODES = 3
 def arguments():
     parser = Arguments("cluster", __doc__.splitlines()[0], build="release")
     parser.add_argument("--tunnels", type=count(NODES, "tunnels"), default=1000, metavar="N", help="default 1000")
+    parser.add_argument("--regions", action="store_true", help="two regions, each with two nodes and two balancers")
     options = parser.parse_args()
     parser.require(TOOLS, "build balancer")
     programs = parser.programs(options.bin_dir, "relay")
@@ -87,15 +90,20 @@ class Cluster:
             process.kill()
 
 
+def cluster_steps(cluster, options):
+    """Returns the steps of one region."""
+    return (("start", cluster.begin), ("ceremonies", lambda: ceremonies(cluster, options.tunnels)),
+            ("unauthenticated", lambda: unauthenticated(cluster)), ("contacts", lambda: contacts(cluster)),
+            ("push-failed", lambda: push_failed(cluster)), ("node-lost", lambda: node_lost(cluster)),
+            ("node-returns", lambda: node_returns(cluster)), ("flood", lambda: flood(cluster)),
+            ("flood-nginx", lambda: flood_nginx(cluster)), ("drain", lambda: drain(cluster)),
+            ("kill", lambda: kill(cluster)), ("end", cluster.end))
+
+
 async def run(options, program, folder):
     """Runs the steps in order until the first failure. Returns True if all passed."""
-    cluster = Cluster(program, folder)
-    steps = (("start", cluster.begin), ("ceremonies", lambda: ceremonies(cluster, options.tunnels)),
-             ("unauthenticated", lambda: unauthenticated(cluster)), ("contacts", lambda: contacts(cluster)),
-             ("push-failed", lambda: push_failed(cluster)), ("node-lost", lambda: node_lost(cluster)), ("node-returns", lambda: node_returns(cluster)),
-             ("flood", lambda: flood(cluster)),
-             ("flood-nginx", lambda: flood_nginx(cluster)), ("drain", lambda: drain(cluster)),
-             ("kill", lambda: kill(cluster)), ("end", cluster.end))
+    cluster = Regions(program, folder) if options.regions else Cluster(program, folder)
+    steps = region_steps(cluster, options.tunnels) if options.regions else cluster_steps(cluster, options)
     passed = 0
     try:
         for name, step in steps:

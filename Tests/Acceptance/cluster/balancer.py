@@ -20,11 +20,12 @@ LISTENER_LIFETIME = 20
 class Node(Relay):
     """A relay with a node number, behind a balancer."""
 
-    def __init__(self, number, program, folder, *options, name="node", proxied=True, **more):
+    def __init__(self, number, program, folder, *options, name="node", proxied=True, lifetime=LISTENER_LIFETIME,
+                 **more):
         self.number = number
         super().__init__(f"{name}-{number}", program, folder, "--cluster", "--node", str(number), "--drain-grace", "60",
-                         "--contact-host", HOST, "--listener-lifetime", str(LISTENER_LIFETIME), *options,
-                         proxied=proxied, **more)
+                         "--contact-host", HOST, "--listener-lifetime", str(lifetime), *options, proxied=proxied,
+                         **more)
 
 
 class Balancer(Process):
@@ -46,23 +47,36 @@ class Balancer(Process):
 class HAProxy(Balancer):
     """The file's variables set what differs from an operator's machine."""
 
-    def __init__(self, nodes, certificates, folder):
+    def __init__(self, nodes, certificates, folder, *, name="haproxy", map_file=None, more=None, socket_of=None):
         certificate = folder / "haproxy.pem"
         certificate.write_bytes(b"".join(part.read_bytes() for part in certificates.pairs[0]))
         # The port must be known and still be free when HAProxy starts, so it inherits the socket.
-        with socket.create_server(("127.0.0.1", 0), backlog=4096) as listener:
+        place = socket_of.address if socket_of else ("127.0.0.1", 0)
+        with socket.create_server(place, backlog=4096) as listener:
             self.address = listener.getsockname()
             self.tls = certificates.trust
             environment = {
                 **without_settings(), "RELAY_UNPRIVILEGED": "1", "RELAY_BIND": f"fd@{listener.fileno()}",
-                "RELAY_CRT": str(certificate), "RELAY_NODES_MAP": str(DEPLOY / "haproxy/nodes.map"),
-                "RELAY_MAXCONN": str(CONNECTIONS),
+                "RELAY_CRT": str(certificate), "RELAY_NODES_MAP": str(map_file or DEPLOY / "haproxy/nodes.map"),
+                "RELAY_MAXCONN": str(CONNECTIONS), **(more or {}),
             }
             for node in nodes:
                 environment[f"RELAY_NODE_{node.number}"] = f"127.0.0.1:{node.address[1]}"
                 environment[f"RELAY_NODE_{node.number}_ADMIN_PORT"] = str(node.admin[1])
-            super().__init__("haproxy", ["haproxy", "-db", "-f", DEPLOY / "haproxy/haproxy.cfg"], folder,
+            super().__init__(name, ["haproxy", "-db", "-f", self._file(nodes, folder)], folder,
                              environment=environment, pass_fds=(listener.fileno(),))
+
+    @staticmethod
+    def _file(nodes, folder):
+        """Returns the file for operators, without the lines of nodes that do not exist, as it says."""
+        text = (DEPLOY / "haproxy/haproxy.cfg").read_text(encoding="utf-8")
+        for number in {1, 2, 3} - {node.number for node in nodes}:
+            text = re.sub(rf"^.*(?:n000{number}|RELAY_NODE_{number}).*\n", "", text, flags=re.MULTILINE)
+        file = folder / f"haproxy-{len(nodes)}-nodes.cfg"
+        # Another balancer may be reading it.
+        if not file.exists():
+            file.write_text(text, encoding="utf-8")
+        return file
 
 
 class Nginx(Balancer):

@@ -83,6 +83,19 @@ struct CommandTests {
             "hybrid-auth scan --tunnel-domain 266 -",
         ] { #expect(plan.output.contains(part)) }
         #expect(try await run("domain", "plan", "cable.wufkweyy3uaxb.com").output == plan.output)
+        let cluster = try await run("domain", "plan", "266", "--regions", "2", "--nodes", "2")
+        #expect(cluster.output.hasPrefix(plan.output))
+        for line in [
+            "# nodes.map of region 0", "# 0 × 1024 + 2 = 2, in hexadecimal 0002", "0002 n0002",
+            "# 1 × 1024 + 2 = 1026, in hexadecimal 0402", "0402 n0402", "1 r1",
+            "# nodes 0400 to 07ff: their first six bits are 1",
+        ] { #expect(cluster.lines.contains(line), "\(line)") }
+        let single = try await run("domain", "plan", "266", "--nodes", "3")
+        #expect(single.lines.suffix(2) == ["# 0 × 1024 + 3 = 3, in hexadecimal 0003", "0003 n0003"])
+        for wrong in ["--nodes 1024", "--nodes 0", "--nodes 1 --regions 65", "--regions 2"] {
+            let options = wrong.split(separator: " ").map(String.init)
+            #expect(try await run(["domain", "plan", "266"] + options, output: nil).status == 64)
+        }
         let assigned = try await run("domain", "plan", "0")
         #expect(assigned.output.contains("assigned to a vendor") && !assigned.output.contains("certbot"))
     }
@@ -96,7 +109,7 @@ struct CommandTests {
             #expect(fine.lines.count == 50)
             #expect(fine.lines.first == "not tested  tls-certificate      the address has no TLS")
             #expect(fine.lines.dropLast().last == "ws://127.0.0.1:\(port) at 127.0.0.1:\(port): conforms")
-            #expect(fine.lines.last?.hasSuffix("; 38 connections") == true)
+            #expect(fine.lines.last?.hasSuffix("; 40 connections") == true)
         }
     }
 
@@ -111,7 +124,7 @@ struct CommandTests {
             #expect(document["relay"] == .text("ws://127.0.0.1:\(port)"))
             #expect(document["address"] == .text("127.0.0.1:\(port)"))
             #expect(document["verdict"] == .text("conforms"))
-            #expect(document["connections"] == .number(38))
+            #expect(document["connections"] == .number(40))
             let checks = try document.list("checks")
             #expect(checks.count == 48)
             for check in checks {

@@ -26,7 +26,7 @@ struct RealRelayTests {
             #expect(skipped.map(\.id).prefix(2) == [.tlsCertificate, .tlsVersion])
             #expect(skipped.map(\.id).drop { $0 != .token } == CheckID.allCases.drop { $0 != .token })
             #expect(skipped.count - (report.outcome(.roundTrip)?.label == "ok" ? 0 : 1) == 14)
-            #expect(report.connections == 39)
+            #expect(report.connections == 41)
             #expect(report.address == "127.0.0.1:\(port)")
         }
     }
@@ -43,7 +43,7 @@ struct RealRelayTests {
             let report = try await check("ws://127.0.0.1:\(try #require(address.port))")
             #expect(report.complaints == [])
             #expect(report.results.drop { $0.id != .listenProof }.allSatisfy { $0.outcome.label == "ok" })
-            #expect(report.connections == 59)
+            #expect(report.connections == 61)
         }
     }
 
@@ -69,7 +69,7 @@ struct RealRelayTests {
                 options.connectTo = ConnectTo("relay.example:443:127.0.0.1:\(port)")
                 let report = try await check("wss://relay.example", options)
                 #expect(report.complaints == [])
-                #expect(report.connections == 40)
+                #expect(report.connections == 42)
                 #expect(report.outcome(.tlsVersion) == .ok("TLS 1.3"))
                 let json = try JSONDecoder().decode(JSONValue.self, from: Data(report.json.utf8))
                 #expect(json["verdict"] == .text("conforms"))

@@ -27,14 +27,18 @@ struct LinkedPhone {
     }
 
     /// Returns the request of a client.
-    func contactRequest(payload: String? = "A1b2", signals: String? = nil) -> [UInt8] {
+    func contactRequest(
+        payload: String? = "A1b2",
+        signals: String? = nil,
+        adding: [String] = []
+    ) -> [UInt8] {
         let fields = [
             payload.map { "x-cable-client-payload: \($0)" },
             signals.map { "X-caBLE-Signal-Connection: \($0)" },
         ]
         return UpgradeRequestTests.head(
             ["GET": "GET /cable/contact/\(contact.base64URL) HTTP/1.1"],
-            adding: fields.compactMap(\.self)
+            adding: fields.compactMap(\.self) + adding
         )
     }
 

@@ -90,6 +90,17 @@ struct UpgradeRequestTests {
         }
     }
 
+    @Test(
+        "may ask for an answer at once, as load balancers do for contacts",
+        arguments: [("1", 1), ("2", 2), ("0", 0), ("3", 0), ("x", 0)] as [(String, UInt8)]
+    )
+    func peek(value: String, count: UInt8) throws {
+        let fields = ["X-caBLE-Client-Payload: 00", "x-hybrid-PEEK: \(value)"]
+        let contact = Self.head(["GET": "GET /cable/contact/AbC_ HTTP/1.1"], adding: fields)
+        #expect(try UpgradeRequest(parsing: contact).peeks == count)
+        #expect(try UpgradeRequest(parsing: Self.head(adding: fields)).peeks == 0)
+    }
+
     @Test("is accepted from a phone that listens, with its own subprotocol")
     func listenRequest() throws {
         let request = try UpgradeRequest(parsing: LinkedPhone().listenRequest(adding: ["X-caBLE-Client-Payload: zz"]))
@@ -120,6 +131,7 @@ struct UpgradeRequestTests {
         (.malformedPayload, contact("X-caBLE-Client-Payload: \(String(repeating: "ab", count: 257))")),
         (.duplicateField, contact("X-caBLE-Client-Payload: ab", "x-cable-client-payload: ab")),
         (.duplicateField, contact("X-caBLE-Signal-Connection: true", "X-caBLE-Signal-Connection: true")),
+        (.duplicateField, contact("X-caBLE-Client-Payload: ab", "X-Hybrid-Peek: 1", "X-Hybrid-Peek: 1")),
         (.missingListenProtocol, head(["GET": "GET /cable/listen/AbC_ HTTP/1.1"])),
         (
             .missingSubprotocol,
@@ -200,6 +212,7 @@ struct UpgradeRequestTests {
             .bodyNotAllowed: 400, .forbiddenOrigin: 403, .tokenMissing: 401, .tokenWrong: 401, .tooManyRequests: 429,
             .draining: 503, .foreignContact: 404, .contactUnreachable: 404, .tooManyWakeUps: 429,
             .malformedPayload: 400, .missingListenProtocol: 400, .tooManyListeners: 503, .pushUnavailable: 502,
+            .listenerElsewhere: 504,
             .contactGone(try ContactTableUnderTest.revocation()): 410,
         ]
         #expect(Set(UpgradeRefusal.statuses) == Set(expected.values))

@@ -104,7 +104,8 @@ extension CheckRun {
     func newRoutingID() async throws(ProbeError) -> CheckOutcome {
         let values = try await acceptedOpening().response.values(of: TunnelPath.routingIDHeader)
         guard values.count == 1, let routing = RoutingID(hex: values[0]) else { return .differs(Self.list(values)) }
-        return .ok(routing.hex)
+        let node = routing.node
+        return .ok("\(routing.hex) (of a hybrid-relay: region \(node.region), node \(node.node))")
     }
 
     private static func list(_ values: [String]) -> String {

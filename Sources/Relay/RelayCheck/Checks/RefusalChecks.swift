@@ -19,8 +19,17 @@ extension CheckRun {
 
     func wrongRoutingID() async throws(ProbeError) -> CheckOutcome {
         let phone = try await phone()
-        guard let other = RoutingID(bytes: phone.routing.bytes.map { ~$0 }) else { throw .malformed("no routing ID") }
-        return try await expect(404, ProbeRequest(TunnelPath.connect(other, phone.tunnel).text))
+        // Another region, another node of the region, and another tunnel of the node, at this project's relay.
+        let masks: [(name: String, bytes: [UInt8])] = [
+            ("region", [0xFC, 0, 0]), ("node", [0x03, 0xFF, 0]), ("check byte", [0, 0, 0xFF]),
+        ]
+        for (name, mask) in masks {
+            let bytes = zip(phone.routing.bytes, mask).map { $0 ^ $1 }
+            guard let other = RoutingID(bytes: bytes) else { throw .malformed("no routing ID") }
+            let response = try await ask(ProbeRequest(TunnelPath.connect(other, phone.tunnel).text)).response
+            guard response.status == 404 else { return .differs("another \(name): \(response.summary)") }
+        }
+        return .ok("404")
     }
 
     private func statusesOfMalformedIDs() async throws(ProbeError) -> [(name: String, status: Int)] {

@@ -19,17 +19,22 @@ extension TunnelRegistry {
     /// The tunnel ID is random, so only the phone that receives the wake-up can join.
     func requestContact(
         _ contact: ContactID,
-        _ payload: ClientPayload?,
+        of request: UpgradeRequest,
         by client: TunnelMember,
         now: NIODeadline
     ) throws(UpgradeRefusal) -> UpgradeResult {
         guard let digest = ContactDigest(contact) else { throw .foreignContact }
-        guard let payload else { throw .malformedPayload }
+        guard let payload = request.payload else { throw .malformedPayload }
+        // A push contact has no listener, and each node would send a message.
+        let peeks = contact.kind == .listener ? request.peeks : 0
         var generator = SystemRandomNumberGenerator()
         let tunnel = TunnelID(using: &generator)
         let check = UInt8.random(in: .min ... .max, using: &generator)
         do throws(UpgradeRefusal) {
             let (key, instructions, count) = try state.withLock { state throws(UpgradeRefusal) in
+                if peeks > 0, state.contacts.isElsewhere(digest, payload, peeks: peeks, now: now) {
+                    throw .listenerElsewhere
+                }
                 if let refusal = state.contacts.refusal(of: digest, now: now) { throw refusal }
                 guard let key = state.table.open(tunnel, by: client, as: .client, check: check, now: now)?.key else {
                     throw .full

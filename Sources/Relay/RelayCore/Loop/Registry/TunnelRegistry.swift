@@ -71,7 +71,7 @@ final class TunnelRegistry: Sendable {
             return .opened(opening.key, closeInstructions: opening.closeInstructions)
         case .connect(let routing, let tunnel):
             return try join(TunnelIdentity(routing: routing, tunnel: tunnel), by: member, now: now)
-        case .contact(let contact): return try requestContact(contact, request.payload, by: member, now: now)
+        case .contact(let contact): return try requestContact(contact, of: request, by: member, now: now)
         case .listen(let contact):
             guard contact.kind == .listener else { throw .foreignContact }
             return .challenged(contact)

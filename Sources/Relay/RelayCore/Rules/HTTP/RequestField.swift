@@ -14,6 +14,7 @@ enum RequestField: Sendable {
     case authorization
     case clientPayload
     case signalConnection
+    case peek
 
     /// Creates the field with a name, which must be a token, ignoring case; `nil` for other names.
     init?(name: Span<UInt8>) {
@@ -24,6 +25,7 @@ enum RequestField: Sendable {
         case 7 where name.equalsIgnoringCase("upgrade"): self = .upgrade
         case 10 where name.equalsIgnoringCase("connection"): self = .connection
         case 13 where name.equalsIgnoringCase("authorization"): self = .authorization
+        case 13 where name.equalsIgnoringCase("x-hybrid-peek"): self = .peek
         case 14 where name.equalsIgnoringCase("content-length"): self = .contentLength
         case 17 where name.equalsIgnoringCase("sec-websocket-key"): self = .webSocketKey
         case 17 where name.equalsIgnoringCase("transfer-encoding"): self = .transferEncoding

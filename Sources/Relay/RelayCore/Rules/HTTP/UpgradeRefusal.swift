@@ -42,6 +42,10 @@ public struct UpgradeRefusal: Error, Hashable, Sendable, CustomStringConvertible
     ///
     /// The status is not 410, because clients would then forget their linked phone.
     public static let contactUnreachable = Self("contactUnreachable", 404, "the phone is not connected")
+    /// The phone does not listen at this node, and a load balancer may try another one.
+    ///
+    /// HAProxy 2.6 can repeat a request for few statuses, and this is the only one that nothing else causes.
+    public static let listenerElsewhere = Self("listenerElsewhere", 504, "the phone does not listen at this node")
     /// The push server does not know the phone's subscription any more.
     ///
     /// The response has no proof of the phone, so clients decide whether they believe it.
@@ -153,6 +157,7 @@ public struct UpgradeRefusal: Error, Hashable, Sendable, CustomStringConvertible
         400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
         408: "Request Timeout", 410: "Gone", 426: "Upgrade Required", 429: "Too Many Requests",
         431: "Request Header Fields Too Large", 502: "Bad Gateway", 503: "Service Unavailable",
+        504: "Gateway Timeout",
     ]
 
     /// All statuses, so that a metric can show a zero for each.

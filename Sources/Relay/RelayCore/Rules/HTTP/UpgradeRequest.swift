@@ -14,6 +14,8 @@ public struct UpgradeRequest: Hashable, Sendable {
     public let payload: ClientPayload?
     /// True if a client that contacts a phone asks for a signal when the phone has joined.
     public let signalsConnection: Bool
+    /// Number of times that a load balancer wants an answer at once if a contacted phone does not listen at this node.
+    public let peeks: UInt8
     /// The hash of the token in `Authorization`, or the reason for refusing the credentials if a token is required.
     private let token: Result<TunnelTokenHash?, UpgradeRefusal>
     /// `Sec-WebSocket-Key`, 24 characters of base64.
@@ -53,8 +55,9 @@ public struct UpgradeRequest: Hashable, Sendable {
         }
         if case .contact = self.path {
             (payload, signalsConnection) = try Self.contactFields(of: head)
+            peeks = Self.peeks(try head.value(of: .peek))
         } else {
-            (payload, signalsConnection) = (nil, false)
+            (payload, signalsConnection, peeks) = (nil, false, 0)
         }
         self.key = Array(key)
         origin = OriginCheck(origins: head.values(of: .origin), host: host)
@@ -68,6 +71,12 @@ public struct UpgradeRequest: Hashable, Sendable {
             throw .malformedPayload
         }
         return (payload, signal?.equalsIgnoringCase("true") == true)
+    }
+
+    /// Returns the number in a field; 0 for any other text.
+    private static func peeks(_ value: ArraySlice<UInt8>?) -> UInt8 {
+        guard let value else { return 0 }
+        return value.equals("1") ? 1 : value.equals("2") ? 2 : 0
     }
 
     /// A Boolean value that indicates whether the request may be processed in TLS early data, which an attacker can replay

@@ -189,6 +189,7 @@ struct ContactTable<Member: Sendable>: Sendable {
     /// The contact IDs of all wake-ups.
     private var contactOfKey: [TunnelIdentity: ContactDigest] = [:]
     private var revocations: RevocationTable
+    private var peeks = ContactPeeks()
     private var lastListener: UInt64 = 0
     /// A time before all deadlines; an earlier sweep does nothing.
     private var nothingDueBefore = NIODeadline.distantFuture
@@ -258,6 +259,19 @@ struct ContactTable<Member: Sendable>: Sendable {
     /// Returns true if the contact ID has had a wake-up with this payload while its rate limit matters.
     func hasReceived(_ payload: ClientPayload, for contact: ContactDigest) -> Bool {
         contacts[contact]?.payloads.contains(payload.hashValue) == true
+    }
+
+    /// Returns true if a load balancer's contact is to be answered at once, because the phone does not listen here.
+    ///
+    /// The load balancer then tries another node. Nothing is woken, and the request does not count.
+    mutating func isElsewhere(
+        _ contact: ContactDigest,
+        _ payload: ClientPayload,
+        peeks times: UInt8,
+        now: NIODeadline
+    ) -> Bool {
+        guard listeners[contact] == nil, revocations[contact] == nil else { return false }
+        return peeks.answersAtOnce(contact, payload: payload.hashValue, times: times, now: now)
     }
 
     /// Adds a wake-up for a request that ``refusal(of:now:)`` allows, and delivers it if the phone listens.
