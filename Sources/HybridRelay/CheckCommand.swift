@@ -17,6 +17,9 @@ struct CheckCommand: AsyncParsableCommand {
             sixty if the relay serves linked phones, at most 90, and sends a few megabytes. The exit status is 0 if all \
             required checks pass, 1 if one fails, 75 if one could not be made (the relay limits the rate: try again \
             later), and 69 if the relay cannot be reached or requires a token or another one.
+
+            With --every, the command checks nothing else but signs in as a phone and a client do, without radio, \
+            until a signal ends it, and serves the times as metrics for Prometheus on --metrics.
             """
     )
 
@@ -53,6 +56,38 @@ struct CheckCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The relay's --contact-host, if it is not the host of the URL.", valueName: "host"))
     var contactHost: String?
 
+    @Option(
+        help: ArgumentHelp("Sign in every so many seconds, 5 to 3600, until a signal; needs --metrics.", valueName: "s")
+    )
+    var every: Seconds?
+
+    @Option(
+        help: ArgumentHelp("Address for /metrics: HOST:PORT, or PORT on loopback.", valueName: "host:port")
+    )
+    var metrics: String?
+
+    @Option(
+        help: ArgumentHelp("Expiry of the domain's registration, for an alert; with --every.", valueName: "yyyy-mm-dd"),
+        transform: Self.expiry
+    )
+    var domainExpires: ExpiryDate?
+
+    /// A number of seconds, which may be followed by `s`.
+    struct Seconds: ExpressibleByArgument {
+        let count: Int
+
+        init?(argument: String) {
+            let digits = argument.hasSuffix("s") ? argument.dropLast() : argument[...]
+            guard let count = Int(digits), (5...3600).contains(count) else { return nil }
+            self.count = count
+        }
+    }
+
+    private static func expiry(_ text: String) throws -> ExpiryDate {
+        guard let date = ExpiryDate(text) else { throw ValidationError("--domain-expires takes a date, YYYY-MM-DD.") }
+        return date
+    }
+
     private static func address(_ text: String) throws -> RelayAddress {
         do {
             return try RelayAddress(text)
@@ -63,6 +98,10 @@ struct CheckCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (1...300).contains(timeout) else { throw ValidationError("--timeout takes 1 to 300 seconds.") }
+        guard (every == nil) == (metrics == nil) else {
+            throw ValidationError("--every and --metrics need each other.")
+        }
+        guard every != nil || domainExpires == nil else { throw ValidationError("--domain-expires needs --every.") }
     }
 
     func run() async throws {
@@ -76,6 +115,10 @@ struct CheckCommand: AsyncParsableCommand {
         options.environment = ProcessEnvironment.variables
         options.token = try tunnelTokenFile.map { path in
             try TokenFile.read(path, longest: BearerToken.maximumLength) { BearerToken($0) }
+        }
+        if let every, let metrics {
+            let interval = Duration.seconds(every.count)
+            return try await ProbeService(relay, options, every: interval, metrics: metrics, domainExpires).run()
         }
         let report: CheckReport
         var outputFailure: CommandFailure?

@@ -17,7 +17,7 @@ import strict_yaml
 
 DEPLOY = pathlib.Path(__file__).resolve().parent.parent
 # Names of these families anywhere in an expression. Prometheus itself adds `up`.
-NAME = re.compile(r"\b(?:hybrid_relay|process)_[a-z0-9_]+\b|\bup\b")
+NAME = re.compile(r"\b(?:hybrid_relay|hybrid_probe|process)_[a-z0-9_]+\b|\bhybrid:[a-z0-9_:]+\b|\bup\b")
 SELECTOR = re.compile(r"(\b[a-z_][a-z0-9_]*)\{([^}]*)\}")
 MATCHER = re.compile(r'([a-z_]+)\s*(=~|!~|!=|=)\s*"((?:[^"\\]|\\.)*)"')
 GROUPING = re.compile(r"\b(?:by|without|on|ignoring)\s*\(([^)]*)\)")
@@ -39,15 +39,20 @@ class Metric:
         self.labels = labels
 
 
-def contract() -> dict:
-    """Returns the metrics listed in metrics.txt."""
+def contract(file: str) -> dict:
+    """Returns the metrics listed in a file; a histogram has three names."""
     metrics = {}
-    for line in (DEPLOY / "prometheus/metrics.txt").read_text(encoding="utf-8").splitlines():
+    for line in (DEPLOY / "prometheus" / file).read_text(encoding="utf-8").splitlines():
         if not line or line.startswith("#"):
             continue
         kind, name, *labels = line.split()
         values = dict(label.split("=", 1) for label in labels)
-        metrics[name] = Metric(kind, {k: None if v == "*" else set(v.split(",")) for k, v in values.items()})
+        values = {k: None if v == "*" else set(v.split(",")) for k, v in values.items()}
+        if kind == "histogram":
+            for part in ("_sum", "_count"):
+                metrics[name + part] = Metric("counter", values)
+            name, kind, values = name + "_bucket", "counter", {**values, "le": None}
+        metrics[name] = Metric(kind, values)
     return metrics
 
 
@@ -126,23 +131,46 @@ def check(expression: str, where: str, listed: dict) -> list:
     return problems
 
 
+def runbook(alert: str, page: str) -> bool:
+    """Returns true if a table names the alert, also by its end after an ellipsis."""
+    for line in page.splitlines():
+        if not line.startswith("| `HybridRelay"):
+            continue
+        first, *others = re.findall(r"`([^`]+)`", line.split("|")[1])
+        stems = [first[:end] for end in range(len("HybridRelay"), len(first) + 1)]
+        if alert == first or any(alert == stem + other.removeprefix("…") for other in others for stem in stems):
+            return True
+    return False
+
+
 def main() -> int:
     options = argparse.ArgumentParser()
     options.add_argument("--metrics", type=pathlib.Path)
     options.add_argument("--rules", type=pathlib.Path)
     options = options.parse_args()
 
-    listed, problems = contract(), []
+    listed, problems = contract("metrics.txt"), []
     if options.metrics:
         shown = exposition(options.metrics.read_text(encoding="utf-8"))
         problems += compare(listed, shown)
 
-    alerts = strict_yaml.document(DEPLOY / "prometheus/alerts.yml")
-    rules = [rule for group in alerts["groups"] for rule in group["rules"]]
+    listed |= contract("probe-metrics.txt")
+    files = [strict_yaml.document(DEPLOY / f"prometheus/{name}.yml") for name in ("alerts", "objectives")]
+    recorded = [rule for file in files for group in file["groups"] for rule in group["rules"] if "record" in rule]
+    # They have the labels of what they are made of, which promtool's tests show.
+    listed |= {rule["record"]: Metric("gauge", {"region": None}) for rule in recorded}
+    for rule in recorded:
+        problems += check(rule["expr"], f"rule {rule['record']}", listed)
+    rules = [rule for file in files for group in file["groups"] for rule in group["rules"] if "alert" in rule]
     for rule in rules:
         problems += check(rule["expr"], f"alert {rule['alert']}", listed)
+    page = (DEPLOY.parent / "docs/operations.md").read_text(encoding="utf-8")
+    for rule in rules:
+        if not runbook(rule["alert"], page):
+            problems.append(f"docs/operations.md: no row says what to do about {rule['alert']}")
 
-    cases = strict_yaml.document(DEPLOY / "prometheus/alerts_test.yml")["tests"]
+    cases = [case for name in ("alerts", "objectives")
+             for case in strict_yaml.document(DEPLOY / f"prometheus/{name}_test.yml")["tests"]]
     for case in cases:
         for series in case["input_series"]:
             name = series["series"].split("{")[0]
@@ -166,8 +194,9 @@ def main() -> int:
             for label in re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]):
                 if label != "instance" and label not in target["expr"]:
                     problems.append(f"dashboard, {panel['title']}: the legend names {label}, the expression does not")
-    used = " ".join(expressions + [rule["expr"] for rule in rules])
-    for name in sorted(filter(NAME.fullmatch, set(listed) - set(NAME.findall(used)))):
+    used = " ".join(expressions + [rule["expr"] for rule in rules + recorded])
+    unused = {name for name in listed if NAME.fullmatch(name) and not name.endswith("_sum")} - set(NAME.findall(used))
+    for name in sorted(unused):
         problems.append(f"{name} is neither on the dashboard nor in an alert")
 
     if options.rules:

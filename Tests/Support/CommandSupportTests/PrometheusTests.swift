@@ -41,7 +41,7 @@ struct PrometheusTests {
         let gauge = Gauge(label: "g", factory: registry)
         gauge.record(7)
         gauge.record(-1.0)
-        // Kinds that are not kept; none of their calls may fail.
+        // A kind that is not kept; none of its calls may fail.
         Recorder(label: "r", dimensions: [("a", "b")], factory: registry).record(1.5)
         let timer = Timer(label: "t", factory: registry)
         timer.recordSeconds(2)
@@ -54,7 +54,24 @@ struct PrometheusTests {
         )
         #expect(read["c_total"] == 5)
         #expect(read["g"] == -1)
-        #expect(read[PrometheusRegistry.droppedSeriesName] == 2)
+        #expect(read[PrometheusRegistry.droppedSeriesName] == 1)
+    }
+
+    @Test("a timer is a histogram of seconds, whose buckets include the smaller ones")
+    func histogram() throws {
+        let registry = PrometheusRegistry(help: ["t_seconds": "Times."])
+        let timer = Timer(label: "t_seconds", dimensions: [("stage", "a\"b")], factory: registry)
+        for time in [1_000_000, 1_000_001, 50_000_000, 20_000_000_000, -1] as [Int64] { timer.recordNanoseconds(time) }
+        let lines = registry.render().split(separator: "\n")
+        for line in [
+            "# HELP t_seconds Times.", "# TYPE t_seconds histogram", #"t_seconds_bucket{stage="a\"b",le="0.001"} 1"#,
+            #"t_seconds_bucket{stage="a\"b",le="0.0025"} 2"#, #"t_seconds_bucket{stage="a\"b",le="0.05"} 3"#,
+            #"t_seconds_bucket{stage="a\"b",le="10"} 3"#, #"t_seconds_bucket{stage="a\"b",le="+Inf"} 4"#,
+            #"t_seconds_sum{stage="a\"b"} 20.052000001"#, #"t_seconds_count{stage="a\"b"} 4"#,
+        ] { #expect(lines.contains { $0 == line }, "\(line)") }
+        Timer(label: "plain", factory: registry).recordSeconds(2)
+        #expect(registry.render().contains("plain_bucket{le=\"2.5\"} 1\n"))
+        #expect(registry.render().contains("plain_sum 2\nplain_count 1\n"))
     }
 
     @Test("not-a-number, infinity and large numbers")

@@ -11,7 +11,7 @@ internal import NIOCore
 final class CheckRun {
     /// Maximum number of connections of a run, enough for each check to open its own tunnel.
     ///
-    /// If the relay conforms, a run makes 38 to 42, and 22 more if it serves linked phones.
+    /// If the relay conforms, a run makes 40 to 44, and 22 more if it serves linked phones.
     static let connectionLimit = 90
     /// Number of failed connections in a row after which the run stops.
     private static let setbackLimit = 3
@@ -47,7 +47,19 @@ final class CheckRun {
     /// The shortest time between a request that opened or joined a tunnel and its response.
     private(set) var openingTime: TimeAmount?
 
-    init(relay: RelayAddress, options: CheckOptions) throws(NetworkError) {
+    /// Creates a run with the TLS that the options name.
+    convenience init(relay: RelayAddress, options: CheckOptions) throws(NetworkError) {
+        guard relay.isSecure else {
+            try self.init(relay: relay, options: options, strict: nil, lenient: nil)
+            return
+        }
+        let strict = try ClientTLS(trustedCertificates: options.trustedCertificates)
+        try self.init(relay: relay, options: options, strict: strict, lenient: try ClientTLS.unverified())
+    }
+
+    /// Creates a run with its TLS, which is `nil` for both connections of a relay without TLS.
+    init(relay: RelayAddress, options: CheckOptions, strict: ClientTLS?, lenient: ClientTLS?) throws(NetworkError) {
+        (self.strict, self.lenient) = (strict, lenient)
         self.relay = relay
         self.options = options
         let (host, port) = options.connectTo?.target(for: relay.host, port: relay.port) ?? (relay.host, relay.port)
@@ -58,12 +70,6 @@ final class CheckRun {
             ? try ProxySettings(environment: options.environment).proxy(for: relay.host, port: relay.port) : nil
         proxyTunnel = proxy.map { ProbeSocket.ProxyTunnel(proxy: $0, host: host, port: port) }
         target = .name(host: proxy?.host ?? host, port: proxy?.port ?? port)
-        if relay.isSecure {
-            strict = try ClientTLS(trustedCertificates: options.trustedCertificates)
-            lenient = try ClientTLS.unverified()
-        } else {
-            (strict, lenient) = (nil, nil)
-        }
     }
 
     /// Determines the address of the relay, or of the proxy, to which all later connections are made.

@@ -4,6 +4,7 @@
 enum PrometheusKind: String, Hashable, Sendable {
     case counter
     case gauge
+    case histogram
 }
 
 /// A metric without labels that is read at each request.

@@ -8,7 +8,7 @@ private import Synchronization
 ///
 /// Counting takes no lock. The number of series is bounded: beyond the bound, callers get detached metrics that are not
 /// reported, and `metrics_series_dropped_total` counts them. The same applies to a metric whose name already has
-/// another type, and to timers and aggregating recorders, which the relay does not use.
+/// another type, and to aggregating recorders, which no program uses. Timers are histograms of seconds.
 package final class PrometheusRegistry: Sendable {
     /// The name of the metric that counts dropped series.
     package static let droppedSeriesName = "metrics_series_dropped_total"
@@ -62,7 +62,7 @@ package final class PrometheusRegistry: Sendable {
         for (name, family) in families {
             var text = PrometheusText.head(name, family.kind, help: help[name])
             for (labels, series) in family.series.sorted(by: { $0.key < $1.key }) {
-                text += "\(name)\(labels) \(series.text)\n"
+                text += series.lines(name, labels)
             }
             texts[name] = text
         }
@@ -118,8 +118,10 @@ extension PrometheusRegistry: MetricsFactory {
         aggregate ? unreported() : series(.gauge, label, dimensions, make: GaugeSeries.init)
     }
 
-    /// Creates a timer that is not reported.
-    package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler { unreported() }
+    /// Creates a timer, which is reported as a histogram of seconds.
+    package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+        series(.histogram, label, dimensions, make: HistogramSeries.init)
+    }
 
     /// Removes the counter; other handles with the same labels are no longer reported.
     package func destroyCounter(_ handler: any CounterHandler) { remove(handler) }
@@ -127,8 +129,8 @@ extension PrometheusRegistry: MetricsFactory {
     /// Removes the gauge.
     package func destroyRecorder(_ handler: any RecorderHandler) { remove(handler) }
 
-    /// Does nothing, because timers are not kept.
-    package func destroyTimer(_ handler: any TimerHandler) {}
+    /// Removes the timer.
+    package func destroyTimer(_ handler: any TimerHandler) { remove(handler) }
 
     private func unreported() -> NOOPMetricsHandler {
         dropped.wrappingAdd(1, ordering: .relaxed)
@@ -138,8 +140,8 @@ extension PrometheusRegistry: MetricsFactory {
 
 /// The value of a metric with one set of labels.
 protocol PrometheusSeries: AnyObject, Sendable {
-    /// The value in the text format.
-    var text: String { get }
+    /// Returns the lines of the text format; the labels are in braces, or empty.
+    func lines(_ name: String, _ labels: String) -> String
 }
 
 /// A counter with one set of labels.
@@ -154,7 +156,9 @@ final class CounterSeries: PrometheusSeries, CounterHandler {
 
     func reset() {}
 
-    var text: String { String(count.load(ordering: .relaxed)) }
+    func lines(_ name: String, _ labels: String) -> String {
+        "\(name)\(labels) \(count.load(ordering: .relaxed))\n"
+    }
 }
 
 /// A gauge with one set of labels, which holds the latest value.
@@ -165,5 +169,7 @@ final class GaugeSeries: PrometheusSeries, RecorderHandler {
 
     func record(_ value: Double) { bits.store(value.bitPattern, ordering: .relaxed) }
 
-    var text: String { PrometheusText.number(Double(bitPattern: bits.load(ordering: .relaxed))) }
+    func lines(_ name: String, _ labels: String) -> String {
+        "\(name)\(labels) \(PrometheusText.number(Double(bitPattern: bits.load(ordering: .relaxed))))\n"
+    }
 }

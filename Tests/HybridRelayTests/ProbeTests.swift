@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("The prober of relays", .timeLimit(.minutes(10)))
+struct ProbeTests {
+    /// Runs `check --every` while `body` runs, which receives the program and requests its metrics by a path.
+    private func probing(
+        _ relay: RelayProcess,
+        _ options: String...,
+        body: (RunningProgram, _ metrics: () async throws -> [String]) async throws -> Void
+    ) async throws {
+        let program = try RunningProgram(
+            "hybrid-relay",
+            ["check", "--every", "5s", "--metrics", "127.0.0.1:0"] + options + ["ws://127.0.0.1:\(relay.port)"],
+            in: relay.folder,
+            environment: RelayProcess.environment()
+        )
+        defer { program.send(SIGKILL) }
+        let line = try await program.line { $0.contains("admin listening on ") }
+        let port = try #require(RelayProgram.port(in: line))
+        try await body(program) {
+            try await Conversation.exchange(
+                port: port,
+                "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+            ).split(separator: "\n").map(String.init)
+        }
+    }
+
+    @Test("signs in as a phone and a client, and shows the times by stage and region")
+    func metrics() async throws {
+        let node = ["--plaintext", "--cluster", "--region", "2", "--node", "7"]
+        try await RelayProcess.run(node) { relay in
+            try await probing(relay, "--domain-expires", "2027-05-01") { program, metrics in
+                let done = #"hybrid_probe_sign_ins_total{result="ok"} "#
+                try await Waiting.until("the first sign-in") {
+                    try await metrics().contains { $0.hasPrefix(done) && $0 != done + "0" }
+                }
+                let lines = try await metrics()
+                for stage in ["open", "join", "handshake", "messages", "close", "total"] {
+                    let count = "hybrid_probe_seconds_count{region=\"2\",stage=\"\(stage)\"} "
+                    #expect(lines.contains { $0.hasPrefix(count) }, "\(stage)")
+                    #expect(lines.contains("hybrid_probe_failures_total{stage=\"\(stage)\"} 0") == (stage != "total"))
+                }
+                #expect(lines.contains("# TYPE hybrid_probe_seconds histogram"))
+                #expect(lines.contains("hybrid_probe_domain_expiry_timestamp_seconds 1809129600"))
+                #expect(lines.contains(#"hybrid_probe_sign_ins_total{result="failed"} 0"#))
+                let memory = "process_resident_memory_bytes "
+                let bytes = try #require(lines.first { $0.hasPrefix(memory) }.flatMap { Int($0.dropFirst(memory.count)) })
+                // The bound of a release build is 20 MiB; that of a debug build has larger code.
+                #expect(bytes < 80 << 20)
+                #expect(try await relay.metric("hybrid_relay_tunnels_total") ?? 0 >= 1)
+                program.send(SIGTERM)
+                #expect(try await program.ending(within: .seconds(60)).status == 0)
+            }
+        }
+    }
+
+    @Test("counts a failure by its stage, and goes on")
+    func failure() async throws {
+        try await RelayProcess.run { relay in
+            try await probing(relay) { program, metrics in
+                let failed = #"hybrid_probe_failures_total{stage="connect"} "#
+                try await Waiting.until("the first sign-in") {
+                    try await metrics().contains(#"hybrid_probe_sign_ins_total{result="ok"} 1"#)
+                }
+                relay.program.send(SIGKILL)
+                try await Waiting.until("a failed sign-in", within: .seconds(60)) {
+                    try await metrics().contains { $0.hasPrefix(failed) && $0 != failed + "0" }
+                }
+                _ = try await program.line { $0.contains("a sign-in failed at connect: ") }
+                program.send(SIGINT)
+                #expect(try await program.ending(within: .seconds(60)).status == 0)
+            }
+        }
+    }
+
+    @Test(
+        "rejects options that have no meaning",
+        arguments: [
+            ["--every", "30"], ["--metrics", "9101"], ["--every", "4", "--metrics", "9101"],
+            ["--every", "1m", "--metrics", "9101"], ["--domain-expires", "2027-05-01"],
+            ["--every", "30", "--metrics", "9101", "--domain-expires", "2027-02-30"],
+            ["--every", "30", "--metrics", "somewhere"],
+        ]
+    )
+    func mistakes(arguments: [String]) async throws {
+        try await Folder.with { folder in
+            let ending = try await RelayProcess.command(["check", "ws://127.0.0.1:9"] + arguments, in: folder)
+            #expect(ending.status == 64, "\(ending)")
+        }
+    }
+}
