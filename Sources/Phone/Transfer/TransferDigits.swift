@@ -17,7 +17,7 @@ package struct TransferDigits: Hashable, Sendable, CustomStringConvertible {
     private let number: UInt64
 
     /// Creates the digits of a session.
-    init(_ binding: SessionBinding) {
+    init(_ binding: TransferBinding) {
         let bytes = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: SymmetricKey(data: binding.hash.bytes),
             salt: binding.receiver.bytes + binding.giver.bytes,
@@ -34,8 +34,8 @@ package struct TransferDigits: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What only one session has: its handshake hash, and the nonces of both sides.
-struct SessionBinding: Hashable, Sendable {
+/// The values that only one session has: its handshake hash, and the nonces of both sides.
+struct TransferBinding: Hashable, Sendable {
     let hash: HandshakeHash
     let receiver: TransferNonce
     let giver: TransferNonce

@@ -8,7 +8,7 @@ package struct TransferFailure: ExplainedFailure, Hashable {
     package let code: String
     package let sentence: String
     package let status: ExitStatus
-    /// What the other device is told; `nil` if it refused itself.
+    /// The reason that the other device is told; `nil` if it refused itself.
     package let refusal: TransferRefusal?
 
     private init(_ code: String, _ status: ExitStatus, _ refusal: TransferRefusal?, _ sentence: String) {

@@ -31,8 +31,9 @@ struct TransferCounterpartTests {
             try await peer.send(awaited.frame)
             var batch = try awaited.receive(try await peer.next(), checking: Session.takeAll)
             while true {
-                let known = Set(passkeys.map(\.id))
-                passkeys += batch.file.passkeys.filter { !known.contains($0.id) }
+                for passkey in batch.file.passkeys where !passkeys.contains(where: { $0.id == passkey.id }) {
+                    passkeys.append(passkey)
+                }
                 let stored = batch.stored(Set(batch.file.passkeys.map(\.id)))
                 try await peer.send(stored.frame)
                 if stored.isLast {

@@ -30,7 +30,7 @@ struct TransferDigitsTests {
         func digits(_ hash: UInt8, _ receiver: UInt8, _ giver: UInt8) -> TransferDigits {
             func bytes(_ byte: UInt8) -> [UInt8] { [UInt8](repeating: byte, count: 32) }
             return TransferDigits(
-                SessionBinding(
+                TransferBinding(
                     hash: HandshakeHash(checked: bytes(hash)),
                     receiver: TransferNonce(checked: bytes(receiver)),
                     giver: TransferNonce(checked: bytes(giver))

@@ -22,7 +22,7 @@ struct TransferVectorTests {
     func digits() throws {
         for vector in try vectors.list("digits") {
             let receiver = TransferNonce(checked: try vector.hex("receiver"))
-            let binding = SessionBinding(
+            let binding = TransferBinding(
                 hash: HandshakeHash(checked: try vector.hex("hash")),
                 receiver: receiver,
                 giver: TransferNonce(checked: try vector.hex("giver"))

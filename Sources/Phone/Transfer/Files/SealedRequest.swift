@@ -70,11 +70,10 @@ package struct PendingRequest: FixedLengthBytes, SecretMaterial, Sendable {
 
     /// Calls `body` with the 64 bytes, which must not be copied to memory that is not wiped.
     package func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
-        var bytes = key.withUnsafeBytes { Array($0) }
-        bytes.reserveCapacity(Self.length)
-        defer { SecretBytes.wipe(&bytes) }
-        bytes += request.bytes
-        return try bytes.withUnsafeBytes(body)
+        let bytes = SecretBytes(count: Self.length)
+        key.withUnsafeBytes { bytes.memory.copyMemory(from: $0) }
+        UnsafeMutableRawBufferPointer(rebasing: bytes.memory[RequestKey.length...]).copyBytes(from: request.bytes)
+        return try body(UnsafeRawBufferPointer(bytes.memory))
     }
 }
 

@@ -52,7 +52,7 @@ package struct GreetedReceiver: Sendable {
     package func receive(_ frame: TransferFrame) throws(TransferFailure) -> ComparedReceiver {
         let reveal = try NonceReveal(frame)
         guard reveal.nonce.commitment == hello.commitment else { throw .manipulated }
-        let binding = SessionBinding(hash: hash, receiver: reveal.nonce, giver: nonce)
+        let binding = TransferBinding(hash: hash, receiver: reveal.nonce, giver: nonce)
         guard reveal.vault != binding.tag(of: vault) else { throw .sameVault }
         return ComparedReceiver(
             receiver: hello.peer,
@@ -70,7 +70,7 @@ package struct ComparedReceiver: Sendable {
     /// The digits to show.
     package let digits: TransferDigits
     let purpose: TransferPurpose
-    let binding: SessionBinding
+    let binding: TransferBinding
 
     /// Returns the stage that can offer, or ends the transfer.
     ///

@@ -38,7 +38,7 @@ package struct TransferReceiver: Sendable {
     /// - Parameter hash: The handshake hash of the channel.
     package func receive(_ frame: TransferFrame, hash: HandshakeHash) throws(TransferFailure) -> GreetedGiver {
         let hello = try GiverHello(frame)
-        let binding = SessionBinding(hash: hash, receiver: nonce, giver: hello.nonce)
+        let binding = TransferBinding(hash: hash, receiver: nonce, giver: hello.nonce)
         let reveal = NonceReveal(nonce: nonce, vault: vault.map { binding.tag(of: $0) })
         return GreetedGiver(
             frame: reveal.frame,
@@ -59,7 +59,7 @@ package struct GreetedGiver: Sendable {
     /// The digits to show.
     package let digits: TransferDigits
     let purpose: TransferPurpose
-    let binding: SessionBinding
+    let binding: TransferBinding
 
     /// Receives the offer, which arrives when the giver's user has agreed.
     package func receive(_ frame: TransferFrame) throws(TransferFailure) -> ReceivedOffer {
@@ -75,7 +75,7 @@ package struct GreetedGiver: Sendable {
 
 /// Stage 3 of a receiver: its user sees what is offered.
 package struct ReceivedOffer: Sendable {
-    /// What is offered.
+    /// The passkeys, or the vault, that are offered.
     package let content: TransferOffer
     /// The giver.
     package let giver: TransferPeer

@@ -3,7 +3,7 @@
 internal import Crypto
 internal import HybridPrimitives
 
-/// What a vault makes for its new device: opaque bytes with its key, wiped on release.
+/// The opaque bytes that a vault makes for its new device, with its key; wiped on release.
 package struct VaultMaterial: SecretMaterial, Sendable {
     /// Maximum length in bytes.
     package static let maximumLength = 512 << 10
