@@ -48,7 +48,9 @@ def package(folder):
         inside = path.relative_to(folder)
         if inside.parts[0] == "DEBIAN" or path.is_dir() and not path.is_symlink():
             continue
-        lines.append(("%config(noreplace) " if inside.parts[0] == "etc" else "") + f'"/{inside}"')
+        # Debian 12's packages have the old folder of units, which is a link elsewhere.
+        installed = f"usr/{inside}" if inside.parts[0] == "lib" else str(inside)
+        lines.append(("%config(noreplace) " if inside.parts[0] == "etc" else "") + f'"/{installed}"')
     return "\n".join(lines) + "\n"
 
 
@@ -73,6 +75,7 @@ Sources of the packages hybrid-client and others.
 %install
 for folder in %{{unpacked}}/*; do cp -a "$folder/." %{{buildroot}}/; done
 rm -rf %{{buildroot}}/DEBIAN
+[ ! -d %{{buildroot}}/lib ] || {{ cp -a %{{buildroot}}/lib/. %{{buildroot}}/usr/lib/ && rm -rf %{{buildroot}}/lib; }}
 """)
     print("\n".join(package(folder) for folder in folders))
     print(f"%changelog\n* {day} The hybrid authors <noreply@example.org> - {options.version}\n- See the file changelog.")
