@@ -180,11 +180,9 @@ def files(env, name):
         app.tap("Export…", "list item")
         app.choose_file("Export All Passkeys", folder / "new.json")
         app.until_commanded("the export", lambda one: one == f"export --json -- {folder / 'new.json'}")
-        app.until_named("The passkeys are exported")
         app.tap("Import…", "list item")
         app.choose_file("Choose an Export of Another Program", folder / "old.json")
         app.until_commanded("the import", lambda one: one == f"import --json -- {folder / 'old.json'}")
-        app.until_named("The passkeys are imported")
 
 
 def activated(env, name):
