@@ -164,6 +164,8 @@ package struct PasskeySummary: Sendable, Equatable {
     package let user: UserEntity?
     /// Time of creation in seconds since 1970, by the clock of the device that created it.
     package let created: UInt64
+    /// True if the passkey may exist on several devices; false if its creation bound it to one.
+    package let isBackupEligible: Bool
     /// True if a client can use the passkey without knowing its ID; false if this version cannot use it.
     package let isDiscoverable: Bool
     /// True if the site has signaled that it no longer accepts the passkey; only sites that name it are offered it.
@@ -185,6 +187,7 @@ package struct PasskeySummary: Sendable, Equatable {
         self.relyingParty = body.relyingParty
         self.user = body.user
         self.created = body.created
+        self.isBackupEligible = body.isBackupEligible
         self.isDiscoverable = body.isDiscoverable
         self.isHidden = body.isHidden
         self.signedDataKind = body.signedDataKind

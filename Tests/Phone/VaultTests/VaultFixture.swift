@@ -125,9 +125,12 @@ final class VaultFixture: Sendable {
     func stateOfVault() throws -> String { try state + "/" + open().id }
 
     /// Returns the paths of all record files.
-    func recordFiles() throws -> [String] {
+    ///
+    /// - Parameter skipsOthers: True if there are files in place of a record's directory.
+    func recordFiles(skippingFiles skipsOthers: Bool = false) throws -> [String] {
         try FileSystem.names(vault + "/records").flatMap { record in
-            try FileSystem.names(vault + "/records/" + record).map { "\(vault)/records/\(record)/\($0)" }
+            if skipsOthers, (try? FileSystem.names(vault + "/records/" + record)) == nil { return [String]() }
+            return try FileSystem.names(vault + "/records/" + record).map { "\(vault)/records/\(record)/\($0)" }
         }
     }
 

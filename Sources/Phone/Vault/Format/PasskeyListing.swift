@@ -47,6 +47,8 @@ struct PasskeyListing {
     var id: CredentialID? { body.id }
     /// The account.
     var user: UserEntity? { body.user }
+    /// True if the passkey may exist on several devices; false if its creation bound it to one, or this is unknown.
+    var isBackupEligible: Bool { body.members["be"]?.boolean == true }
     /// True if the passkey is offered to clients that do not name it.
     var isDiscoverable: Bool { isUsable && body.isDiscoverable }
     /// True if the site has signaled that it no longer accepts the passkey.

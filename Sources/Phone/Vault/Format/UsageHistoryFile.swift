@@ -5,13 +5,15 @@ internal import HybridCBOR
 package import HybridCTAP
 internal import HybridPrimitives
 
-/// One use of a passkey, or an attempt to use or create one.
+/// One use of a passkey, an attempt to use or create one, or its transfer.
 package struct PasskeyUse: Hashable, Sendable {
-    /// Operations that a client can request.
+    /// Operations that a client can request, and both sides of a transfer to another vault.
     package enum Operation: String, Sendable {
         case create
         case signIn = "sign-in"
         case sign
+        case give
+        case receive
         case other
     }
 
@@ -35,9 +37,40 @@ package struct PasskeyUse: Hashable, Sendable {
     package let operation: Operation
     /// The outcome.
     package let outcome: Outcome
-    /// Record of the passkey that was used or created, if any.
+    /// Record of the passkey that was used, created or transferred, if any.
     package let record: RecordID?
+    /// Name of the other side of a transfer, as it gave it, at most ``maximumPeerLength`` bytes long; otherwise `nil`.
+    package let peer: String?
 
+    /// Maximum length of the other side's name in bytes of UTF-8; with it, every entry fits its block.
+    static let maximumPeerLength = 128
+
+    /// Creates a use; the name of the other side is shortened.
+    init(
+        time: UInt64,
+        relyingParty: RelyingPartyID,
+        operation: Operation,
+        outcome: Outcome,
+        record: RecordID?,
+        peer: String? = nil
+    ) {
+        self.time = time
+        self.relyingParty = relyingParty
+        self.operation = operation
+        self.outcome = outcome
+        self.record = record
+        self.peer = peer.map(Self.shortened)
+    }
+
+    private static func shortened(_ name: String) -> String {
+        var (short, length) = ("", 0)
+        for character in name {
+            length += character.utf8.count
+            guard length <= maximumPeerLength else { break }
+            short.append(character)
+        }
+        return short
+    }
 }
 
 extension PasskeyUse {
@@ -51,6 +84,7 @@ extension PasskeyUse {
         self.operation = Operation(rawValue: operation) ?? .other
         self.outcome = Outcome(rawValue: outcome) ?? .other
         self.record = members["record"]?.bytes.flatMap { RecordID(bytes: $0) }
+        self.peer = members["peer"]?.text
     }
 
     var members: CBORMap {
@@ -59,6 +93,7 @@ extension PasskeyUse {
             "end": .text(outcome.rawValue),
         ]
         if let record { members["record"] = .bytes(record.bytes) }
+        if let peer { members["peer"] = .text(peer) }
         return members
     }
 }

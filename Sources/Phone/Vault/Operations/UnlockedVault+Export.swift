@@ -26,6 +26,15 @@ extension Vault {
 }
 
 extension UnlockedVault {
+    /// Writes a new file outside the vault directory durably, with mode 0600 if its drive keeps modes.
+    ///
+    /// - Returns: False if other users can access the file.
+    /// - Throws: ``VaultError``, including those of ``Vault/checkExport(to:)``.
+    package func writeNew(_ bytes: [UInt8], to path: String) async throws(VaultError) -> Bool {
+        let destination = try ExportDestination(path, vault: files.directory)
+        return try await DedicatedThread.run { () throws(VaultError) in try destination.write(bytes) }
+    }
+
     /// Writes every usable passkey with its private key **in the clear** to one new file.
     ///
     /// The file is in the Credential Exchange Format, has mode 0600 if its drive keeps modes, and is durable when this

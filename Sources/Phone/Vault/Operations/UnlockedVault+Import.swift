@@ -59,27 +59,52 @@ extension UnlockedVault {
 
 extension VaultFiles {
     func add(_ passkeys: [ExchangedPasskey], key: SymmetricKey) throws(VaultError) -> PasskeyImport {
+        let addition = try add(passkeys, isWhole: false, key: key)
+        return PasskeyImport(
+            added: addition.added.count,
+            present: addition.present.map(\.label),
+            different: addition.different.map(\.label)
+        )
+    }
+
+    /// Passkeys from elsewhere, by what became of them.
+    struct Addition {
+        /// Passkeys that are durable now.
+        fileprivate(set) var added: [ExchangedPasskey] = []
+        /// Passkeys that were in the vault, or appeared earlier among the others, with the same key.
+        fileprivate(set) var present: [ExchangedPasskey] = []
+        /// Passkeys whose site and ID another passkey has, with another key.
+        fileprivate(set) var different: [ExchangedPasskey] = []
+    }
+
+    /// Adds passkeys that are not in the vault; existing ones are never changed.
+    ///
+    /// - Parameters:
+    ///   - passkeys: The passkeys.
+    ///   - isWhole: True to add none of them if one cannot be written; otherwise those before it stay.
+    ///   - key: The vault key.
+    func add(
+        _ passkeys: [ExchangedPasskey],
+        isWhole: Bool,
+        key: SymmetricKey
+    ) throws(VaultError) -> Addition {
         let records = try records(key: key)
-        var present: [ExchangedPasskey.ID: RecordID] = [:]
-        for (record, body) in records.passkeys {
-            guard let party = body.relyingParty, let id = body.id else { continue }
-            present[ExchangedPasskey.ID(relyingParty: party, credential: id)] = record
-        }
+        let present = records.byPasskey
         var known: [ExchangedPasskey.ID: PasskeyBody] = [:]
-        var new: [ExchangedPasskey] = []
-        var (same, different) = ([PasskeyLabel](), [PasskeyLabel]())
+        var addition = Addition()
         for passkey in passkeys {
             if let other = known[passkey.id] ?? present[passkey.id].flatMap(records.reveal) {
                 if other.passkey?.privateKey.rawRepresentation == passkey.passkey.privateKey.rawRepresentation {
-                    same.append(passkey.label)
+                    addition.present.append(passkey)
                 } else {
-                    different.append(passkey.label)
+                    addition.different.append(passkey)
                 }
                 continue
             }
             known[passkey.id] = PasskeyBody(passkey, order: 0, now: 0)
-            new.append(passkey)
+            addition.added.append(passkey)
         }
+        let new = addition.added
         guard records.all.count + new.count <= VaultRecords.maximumCount else {
             throw .tooLarge(
                 "it would have \(VaultRecords.maximumCount) records, deleted ones included; nothing was added"
@@ -88,17 +113,34 @@ extension VaultFiles {
         let device = try state.device().id
         var seen = try state.seen(VaultKeyRing(key))
         var order = records.passkeys.first?.body.order ?? 0
-        for passkey in new {
-            order = order == .max ? order : order + 1
-            let id = recordID(for: passkey.id, besides: records, key: key)
-            let revision = try revision(of: id, after: nil, device: device)
-            let members = PasskeyBody(passkey, order: order, now: location.clock.now()).members
-            let body = RecordBody(kind: RecordBody.passkey, members: members)
-            try write(seal(body, id: id, revision: revision, key: key))
-            seen.insert(id, newest: revision, isDeleted: false)
+        var written: [RecordFile] = []
+        do throws(VaultError) {
+            for passkey in new {
+                order = order == .max ? order : order + 1
+                let id = recordID(for: passkey.id, besides: records, key: key)
+                let revision = try revision(of: id, after: nil, device: device)
+                let members = PasskeyBody(passkey, order: order, now: location.clock.now()).members
+                let body = RecordBody(kind: RecordBody.passkey, members: members)
+                let file = try seal(body, id: id, revision: revision, key: key)
+                try write(file)
+                written.append(file)
+                seen.insert(id, newest: revision, isDeleted: false)
+            }
+        } catch {
+            if isWhole { removeUnseen(written) }
+            throw error
         }
         if !new.isEmpty { try record(seen, key: key) }
-        return PasskeyImport(added: new.count, present: same, different: different)
+        return addition
+    }
+
+    /// Removes files that are not in the record of seen revisions, as far as the disk allows.
+    private func removeUnseen(_ files: [RecordFile]) {
+        guard let records = try? directory.subdirectory(VaultDirectory.recordsName) else { return }
+        for file in files {
+            guard let record = try? records.subdirectory(file.id.description) else { continue }
+            try? record.remove([file.revision.fileName])
+        }
     }
 
     /// Returns the record ID of an imported passkey, which is the same on all devices.
@@ -124,4 +166,16 @@ extension VaultFiles {
     }
 
     private static let maximumDeletions = 64
+}
+
+extension VaultRecords {
+    /// The record of each passkey.
+    var byPasskey: [ExchangedPasskey.ID: RecordID] {
+        var records: [ExchangedPasskey.ID: RecordID] = [:]
+        for (record, body) in passkeys {
+            guard let party = body.relyingParty, let id = body.id else { continue }
+            records[ExchangedPasskey.ID(relyingParty: party, credential: id)] = record
+        }
+        return records
+    }
 }

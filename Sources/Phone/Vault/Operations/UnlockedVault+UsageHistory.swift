@@ -82,7 +82,11 @@ extension VaultFiles {
     }
 
     /// Adds one use durably to this device's history.
-    func append(_ use: PasskeyUse, key: SymmetricKey) throws(VaultError) {
+    func append(_ use: PasskeyUse, key: SymmetricKey) throws(VaultError) { try append([use], key: key) }
+
+    /// Adds uses in their order to this device's history; each file is written once and is then durable.
+    func append(_ new: [PasskeyUse], key: SymmetricKey) throws(VaultError) {
+        guard !new.isEmpty else { return }
         // Throws an error if the key was replaced in the meantime.
         _ = try ring(key)
         let device = try state.device().id
@@ -94,17 +98,25 @@ extension VaultFiles {
             .file
         try accessing("\(directory.path)/\(VaultDirectory.usesName)") { () throws(FileError) in
             let uses = try directory.makeSubdirectory(VaultDirectory.usesName).makeSubdirectory(name)
-            var next = current?.adding(use, key: key, identity: identity)
-            var segment = current?.segment ?? 0
-            while next == nil {
-                segment += 1
-                // An unreadable file is not overwritten.
-                guard segment <= Self.maximumSegments else { throw FileError.tooLarge }
-                guard !uses.contains("\(segment)") else { continue }
-                next = UsageHistoryFile(device: device, segment: segment).adding(use, key: key, identity: identity)
-                guard next != nil else { throw FileError.tooLarge }
+            // The segment to extend, and whether it differs from its file.
+            var (file, isChanged) = (current, false)
+            for use in new {
+                if let longer = file?.adding(use, key: key, identity: identity) {
+                    (file, isChanged) = (longer, true)
+                    continue
+                }
+                if isChanged, let file { try uses.write("\(file.segment)", file.bytes, replacing: true) }
+                var segment = file?.segment ?? 0
+                repeat {
+                    segment += 1
+                    guard segment <= Self.maximumSegments else { throw FileError.tooLarge }
+                    // An unreadable file is not overwritten.
+                } while uses.contains("\(segment)")
+                let empty = UsageHistoryFile(device: device, segment: segment)
+                guard let next = empty.adding(use, key: key, identity: identity) else { throw FileError.tooLarge }
+                (file, isChanged) = (next, true)
             }
-            if let next { try uses.write("\(next.segment)", next.bytes, replacing: true) }
+            if isChanged, let file { try uses.write("\(file.segment)", file.bytes, replacing: true) }
         }
     }
 

@@ -235,6 +235,19 @@ struct LocalState: Sendable {
         }
     }
 
+    /// Returns the secrets of this device's requests.
+    func requests(_ ring: VaultKeyRing) throws(VaultError) -> RequestKeys {
+        guard directory.contains(RequestKeys.fileName) else { return RequestKeys() }
+        return try read(RequestKeys.fileName, limit: RequestKeys.maximumLength) { bytes in
+            ring.keys.lazy.compactMap { RequestKeys(bytes: bytes, key: $0, identity: identity) }.first
+        }
+    }
+
+    /// Replaces the secrets of this device's requests.
+    func write(_ requests: RequestKeys, key: SymmetricKey) throws(VaultError) {
+        try write(RequestKeys.fileName, sealed: try? requests.bytes(key: key, identity: identity))
+    }
+
     private func file(_ name: String) -> String { directory.path + "/" + name }
 
     /// Reads and parses a file; a file that `parse` rejects is reported as damaged.
