@@ -218,7 +218,8 @@ let programs: [Target] = [
         "HybridAuth",
         [
             "HybridQRScanning", "HybridDesktopPortal", "HybridVault", "HybridAsk", "HybridDoctor",
-            "HybridPhoneLinks", "HybridVaultAgent", "HybridRelayCheck", argumentParser,
+            "HybridPhoneLinks", "HybridVaultAgent", "HybridRelayCheck", "HybridClientCeremony", "HybridTransfer",
+            argumentParser,
         ]
     ),
     program(

@@ -18,7 +18,7 @@ struct HybridAuth: AsyncParsableCommand {
         version: ProductVersion.text,
         subcommands: [
             ScanCommand.self, ListenCommand.self, LinksCommand.self, SetupCommand.self, VaultCommand.self,
-            PasskeysCommand.self,
+            PasskeysCommand.self, GiveCommand.self, ReceiveCommand.self,
             ExportCommand.self, ImportCommand.self, VaultAgentCommand.self, AuthDoctor.self,
             CheckConfig<AuthSettingsCheck>.self,
         ]
@@ -55,7 +55,7 @@ enum ProcessArguments {
     ///
     /// The link of a relay may contain a token.
     private static func codeStart(_ bytes: UnsafeRawBufferPointer) -> Int? {
-        ["fido:", RelayLink.scheme].compactMap { start(of: Array($0.utf8), in: bytes) }.min()
+        ["fido:", "hybrid:", RelayLink.scheme].compactMap { start(of: Array($0.utf8), in: bytes) }.min()
     }
 
     private static func start(of scheme: [UInt8], in bytes: UnsafeRawBufferPointer) -> Int? {

@@ -107,6 +107,32 @@ package struct ClientRun: Sendable {
         }
     }
 
+    /// Performs the receiver's side of a transfer; linked phones are not contacted.
+    ///
+    /// A signal cancels it; so does closing the page.
+    ///
+    /// - Parameters:
+    ///   - purpose: The purpose, which the code names.
+    ///   - prepare: Called with the radio before the code is shown.
+    ///   - events: Called with each event.
+    ///   - body: The transfer after the handshake, with what `prepare` has returned.
+    /// - Throws: ``CommandFailure``.
+    package func receive<Prepared: Sendable, Outcome: Sendable>(
+        for purpose: TransferPurpose,
+        preparing prepare: @escaping @Sendable (BluetoothRadio) async throws -> Prepared,
+        events: @escaping @Sendable (ClientEvent) -> Void,
+        _ body: @escaping @Sendable (Prepared, TransferChannel) async throws -> Outcome
+    ) async throws -> Outcome {
+        try await perform {
+            try await withCode { session in
+                let prepared = try await prepare(session.radio)
+                return try await session.receive(for: purpose, events: events) { channel in
+                    try await body(prepared, channel)
+                }
+            }
+        }
+    }
+
     private func perform<Answer: Sendable>(
         _ exchange: @escaping @Sendable () async throws -> Answer
     ) async throws -> Answer {

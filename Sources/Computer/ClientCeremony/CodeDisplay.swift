@@ -92,6 +92,15 @@ package final class CodeDisplay: Sendable {
         }
     }
 
+    /// Shows an event with another text.
+    package func show(_ event: ClientEvent, as state: ProgressState) {
+        page?.show(event) { _ in }
+        report.enter(state)
+    }
+
+    /// Shows digits that the user compares on the page; the report shows them anyway.
+    package func compare(_ digits: String) { page?.compare(digits) }
+
     /// Shows the failure of a contact.
     @Sendable func show(_ failure: LinkFailure) {
         let details = [("phone", failure.name.description), ("code", failure.code), ("message", failure.sentence)]
@@ -116,7 +125,11 @@ package final class CodeDisplay: Sendable {
 
     private var scanning: ProgressState {
         if let image {
-            ProgressState("scan", "scan the code in \(image.path) with your phone", details: [("file", image.path)])
+            ProgressState(
+                "scan",
+                "scan the code in \(image.path) \(purpose.map { "to \($0)" } ?? "with your phone")",
+                details: [("file", image.path)]
+            )
         } else if let purpose {
             ProgressState("scan", "scan to \(purpose)")
         } else {

@@ -77,6 +77,12 @@ package final class CodePage: Sendable {
         codeReady.finish()
     }
 
+    /// Shows digits that the user compares.
+    func compare(_ digits: String) {
+        server.show(.confirm)
+        server.warn("Both screens must show \(digits).")
+    }
+
     /// Runs `body`, which is canceled if the page is closed or opened twice.
     func whileOpen<Success: Sendable>(_ body: @escaping @Sendable () async throws -> Success) async throws -> Success {
         try await Self.run(body) { [server] in

@@ -11,6 +11,10 @@ package struct PageSubject: Equatable, Sendable {
         case create
         /// Signing in.
         case signIn
+        /// Receiving passkeys from a device nearby.
+        case receive
+        /// Joining the vault of a device nearby.
+        case join
     }
 
     let site: String
@@ -19,7 +23,7 @@ package struct PageSubject: Equatable, Sendable {
     /// Creates a subject.
     ///
     /// - Parameters:
-    ///   - site: The website's domain, which the page never interprets as markup.
+    ///   - site: The website's domain, which the page never interprets as markup; empty for a transfer.
     ///   - operation: The requested operation.
     package init(site: String, operation: Operation) {
         self.site = site

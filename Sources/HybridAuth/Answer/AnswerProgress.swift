@@ -19,8 +19,13 @@ struct AnswerProgress: Sendable {
     private let isShownElsewhere: Bool
 
     init(json: Bool) {
-        isShownElsewhere = json
-        report = ProgressReport(program: HybridAuth.programName, format: json ? .json : .lines)
+        self.init(ProgressReport(program: HybridAuth.programName, format: json ? .json : .lines))
+    }
+
+    /// Creates the progress of a report.
+    init(_ report: ProgressReport) {
+        self.report = report
+        isShownElsewhere = report.format == .json
     }
 
     /// Shows an event.
@@ -83,7 +88,8 @@ struct AnswerProgress: Sendable {
         return questioner?.finish(.after(failure, isKnown: isKnown || isShownElsewhere)) ?? false
     }
 
-    private func enter(_ name: String, _ text: String, _ details: [(name: String, value: String)] = []) {
+    /// Enters the next state.
+    func enter(_ name: String, _ text: String, _ details: [(name: String, value: String)] = []) {
         report.enter(ProgressState(name, text, details: details))
         questioner?.show(.state(name))
     }

@@ -27,7 +27,9 @@ struct VaultSession: Sendable {
         _ body: (AuthenticatorSession.Handlers) async throws -> AuthenticatorOutcome
     ) async throws {
         let location = try VaultLocation(path: path, tpm: tpm)
-        let vault = try await Vault.openOrCreate(at: location, under: radio, asking: prompts, progress)
+        let vault = try await Vault.openOrCreate(at: location, under: radio, notify: progress.notify) {
+            try await prompts.askNewPIN(forVaultAt: location.directory)
+        }
         let fingerprint = FingerprintPrompt(vault, progress)
         var prompts = prompts
         prompts.context.fingerprint = fingerprint
@@ -104,15 +106,15 @@ private struct ReportingVault: CredentialStore {
 
 extension BluetoothRadio {
     /// Opens the radio for a session, reports if it is virtual, calls `body`, and closes the radio.
-    static func whileOpen(
+    static func whileOpen<Outcome: Sendable>(
         _ adapter: AdapterName?,
         _ progress: AnswerProgress,
-        _ body: (BluetoothRadio) async throws -> Void
-    ) async throws {
+        _ body: (BluetoothRadio) async throws -> Outcome
+    ) async throws -> Outcome {
         let radio = try await open(adapter: adapter, for: .advertiser)
         if radio.isVirtual { progress.notify("virtual-radio", "VIRTUAL RADIO: no proximity proof") }
         if let unverified = radio.unverifiedBus { progress.notify("unverified-bus", unverified) }
-        try await withCleanup {
+        return try await withCleanup {
             await radio.close()
         } of: {
             try await body(radio)
@@ -127,8 +129,8 @@ extension Vault {
     static func openOrCreate(
         at location: VaultLocation,
         under radio: BluetoothRadio,
-        asking prompts: SignInPrompts,
-        _ progress: AnswerProgress
+        notify: (_ name: String, _ text: String, _ details: [(name: String, value: String)]) -> Void,
+        askingPIN askPIN: () async throws -> PIN
     ) async throws -> Vault {
         do throws(VaultError) {
             return try open(at: location, virtualRadio: radio.isVirtual)
@@ -140,17 +142,33 @@ extension Vault {
                     status: .notPermitted
                 )
             }
-            let pin = try await prompts.askNewPIN(forVaultAt: location.directory)
+            let pin = try await askPIN()
             let vault = try await create(at: location, pin: pin, isTest: radio.isVirtual)
-            progress.notify(
+            notify(
                 "vault-made",
                 "created a new vault at \(location.directory); it opens only on this device, so a passkey that is "
-                    + "nowhere else is lost with it"
+                    + "nowhere else is lost with it",
+                []
             )
             return vault
         } catch {
-            guard case .realVaultRefusesVirtualRadio = error, let cause = radio.unverifiedBus else { throw error }
-            throw CommandFailure("this vault does not open under a virtual radio: \(cause)", status: error.status)
+            throw failure(error, under: radio)
         }
+    }
+
+    /// Opens an existing vault for a session.
+    static func open(at location: VaultLocation, under radio: BluetoothRadio) throws -> Vault {
+        do throws(VaultError) {
+            return try open(at: location, virtualRadio: radio.isVirtual)
+        } catch {
+            throw failure(error, under: radio)
+        }
+    }
+
+    private static func failure(_ error: VaultError, under radio: BluetoothRadio) -> CommandFailure {
+        if case .realVaultRefusesVirtualRadio = error, let cause = radio.unverifiedBus {
+            return CommandFailure("this vault does not open under a virtual radio: \(cause)", status: error.status)
+        }
+        return CommandFailure(error)
     }
 }

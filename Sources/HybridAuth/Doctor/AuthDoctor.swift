@@ -103,7 +103,7 @@ struct AuthDoctor: AsyncParsableCommand {
     /// Returns findings about the choice of a relay, and about the token if one is set.
     private static func relayChoice(_ domain: TunnelDomain?, _ settings: Configuration) -> [DoctorFinding] {
         guard let domain else {
-            return [DoctorFinding(.relay, .failed, ScanRunner.noRelay)]
+            return [DoctorFinding(.relay, .failed, ScannerSettings.noRelay)]
         }
         do throws(CommandFailure) {
             guard let file = try AuthSettings.tokenFile(for: domain, settings) else { return [] }

@@ -36,7 +36,8 @@ enum ImportJSON {
         ])
     }
 
-    private static func members(of passkey: PasskeyLabel) -> [(String, JSONText)] {
+    /// Returns the members that name a passkey.
+    static func members(of passkey: PasskeyLabel) -> [(String, JSONText)] {
         [
             ("rpId", passkey.site.map { .string($0) } ?? .null),
             ("userName", passkey.account.map { .string($0) } ?? .null),

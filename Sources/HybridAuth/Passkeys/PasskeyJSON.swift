@@ -27,6 +27,7 @@ enum PasskeyJSON {
             ("at", number(use.time)), ("rpId", .string(use.relyingParty.text)),
             ("operation", .string(use.operation.rawValue)), ("outcome", .string(use.outcome.rawValue)),
             ("passkey", use.record.map { .string($0.description) } ?? .null),
+            ("peer", use.peer.map { .string($0) } ?? .null),
         ])
     }
 

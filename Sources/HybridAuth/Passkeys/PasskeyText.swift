@@ -48,7 +48,7 @@ enum PasskeyText {
         }
         if passkey.isHidden { rows.append(["hidden", "yes, the site has signaled that it does not accept it"]) }
         let uses = history.uses(of: passkey)
-        let lines = uses.map { [LocalTime.text($0.time), operation($0), words($0.outcome)] }
+        let lines = uses.map { [LocalTime.text($0.time), operation($0), words($0.outcome) + peer($0)] }
         let table = uses.isEmpty ? "no uses yet" : columns(["WHEN", "WHAT", "OUTCOME"], lines)
         return rows.map { pad($0[0], 14) + $0[1] }.joined(separator: "\n") + "\n\n" + table
     }
@@ -64,7 +64,7 @@ enum PasskeyText {
                     LocalTime.text(use.time), operation(use), words(use.outcome),
                     use.record.map { present.contains($0) ? String($0.description.prefix(digits)) : "deleted" }
                         ?? unknown,
-                    use.relyingParty.text,
+                    use.relyingParty.text + peer(use),
                 ]
             }
         )
@@ -117,8 +117,16 @@ enum PasskeyText {
         case .signIn where use.relyingParty.isEncryptionKey: "give key"
         case .signIn: "sign in"
         case .sign: "sign for SSH"
+        case .give: "give"
+        case .receive: "receive"
         case .other: "other"
         }
+    }
+
+    /// Returns the other side of a transfer, as the end of a line.
+    private static func peer(_ use: PasskeyUse) -> String {
+        guard let peer = use.peer else { return "" }
+        return "\(use.operation == .give ? ", to" : ", from") \(quoted(peer))"
     }
 
     private static func words(_ outcome: PasskeyUse.Outcome) -> String {

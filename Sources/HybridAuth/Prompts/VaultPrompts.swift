@@ -73,6 +73,38 @@ struct VaultPrompts: Sendable {
         throw CommandFailure("the PIN was wrong; nothing was changed", code: "wrong-pin", status: .notPermitted)
     }
 
+    /// Opens the vault at a location, real or test, unlocks it, runs `body`, and locks it again; a signal ends the prompts.
+    ///
+    /// - Parameters:
+    ///   - location: The location of the vault.
+    ///   - purpose: The purpose, shown in the PIN prompt.
+    ///   - check: Called with the vault before the PIN prompt.
+    ///   - body: Called with the unlocked vault.
+    func whileUnlocked<Result: Sendable>(
+        _ location: VaultLocation,
+        to purpose: VaultPurpose,
+        check: @escaping @Sendable (Vault) throws -> Void = { _ in },
+        _ body: @escaping @Sendable (UnlockedVault) async throws -> Result
+    ) async throws -> Result {
+        try await untilSignal {
+            let vault: Vault
+            do throws(VaultError) {
+                vault = try Vault.open(at: location, virtualRadio: try Vault.isTest(at: location))
+            } catch {
+                throw CommandFailure(opening: error)
+            }
+            try check(vault)
+            return try await closing {
+                let unlocked = try await unlock(vault, to: purpose).vault
+                return try await withCleanup {
+                    await unlocked.lock()
+                } of: {
+                    try await body(unlocked)
+                }
+            }
+        }
+    }
+
     private func askPIN(_ subject: VaultQuestions.Subject, _ problem: PromptProblem?) async throws -> PIN {
         var problem = problem
         for _ in 0..<Self.maximumAttempts {

@@ -9,6 +9,8 @@ enum VaultPurpose: String, CaseIterable, Sendable {
     case addPassphrase = "add-passphrase"
     case recoveryCode = "recovery-code"
     case tpm, finger, backup, restore, rekey, accept, join
+    case give, receive
+    case handOver = "hand-over"
 
     /// The sentence at the beginning of a prompt.
     var sentence: String {
@@ -32,6 +34,9 @@ enum VaultPurpose: String, CaseIterable, Sendable {
         case .rekey: "Give this vault a new key"
         case .accept: "Accept this vault as it is"
         case .join: "Open this vault on this device"
+        case .give: "Give passkeys of this vault to another one"
+        case .receive: "Add passkeys of another vault to this one"
+        case .handOver: "Let another device become a device of this vault"
         }
     }
 }

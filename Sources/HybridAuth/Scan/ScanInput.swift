@@ -36,16 +36,16 @@ enum ScanInput: Sendable {
         }
     }
 
-    /// Reads the code and reports progress.
+    /// Reads a code of a kind and reports progress.
     ///
     /// - Throws: ``CommandFailure``; `CancellationError` if the task is canceled.
-    func offer(_ progress: AnswerProgress) async throws -> QROffer {
+    func code<Code>(_ kind: ScannedCodeKind<Code>, _ progress: AnswerProgress) async throws -> Code {
         switch self {
-        case .text(let text): try Self.offer(text)
-        case .standardInput: try Self.standardInput()
-        case .image(let path): try await Self.image(path, named: path)
-        case .camera(let name, let timeout): try await Self.camera(name, timeout, progress)
-        case .screen: try await Self.screen(progress)
+        case .text(let text): try kind.parse(text)
+        case .standardInput: try Self.standardInput(kind)
+        case .image(let path): try await Self.image(path, named: path, kind)
+        case .camera(let name, let timeout): try await Self.camera(name, timeout, kind, progress)
+        case .screen: try await Self.screen(kind, progress)
         }
     }
 }
@@ -54,30 +54,25 @@ enum ScanInput: Sendable {
 
 extension ScanInput {
     /// Reads one line of standard input, up to the maximum length of a code.
-    private static func standardInput() throws -> QROffer {
+    private static func standardInput<Code>(_ kind: ScannedCodeKind<Code>) throws -> Code {
         guard let line = StandardInput.textLine(atMost: Limits.qrTextCharacters + 4) else {
             throw CommandFailure(
-                "no text on standard input; give the text of the QR code, which begins with FIDO:/",
+                "no text on standard input; give the text of the QR code, which begins with \(kind.start)",
                 status: .dataError
             )
         }
-        return try offer(String(decoding: line, as: UTF8.self))
-    }
-
-    private static func offer(_ text: String) throws -> QROffer { try QROffer(line: text) }
-
-    private static func offer(_ code: ScannedText) throws -> QROffer {
-        try code.withBytes { try offer(String(decoding: $0, as: UTF8.self)) }
+        return try kind.parse(String(decoding: line, as: UTF8.self))
     }
 }
 
 // MARK: - Pictures
 
 extension ScanInput {
-    /// The beginning of sign-in codes; other codes in a picture are ignored.
-    private static let signInStart = "FIDO:/"
-
-    private static func image(_ path: String, named name: String) async throws -> QROffer {
+    private static func image<Code>(
+        _ path: String,
+        named name: String,
+        _ kind: ScannedCodeKind<Code>
+    ) async throws -> Code {
         let bytes: [UInt8]
         do throws(FileReadError) {
             bytes = try readWholeFile(path, atMost: GrayPicture.maximumFileBytes)
@@ -88,7 +83,7 @@ extension ScanInput {
         do throws(CodeSearch.Failure) {
             finding = try await CodeSearch.codes(
                 inPicture: bytes,
-                beginningWith: signInStart,
+                beginningWith: kind.start,
                 limit: pictureTimeout
             )
         } catch {
@@ -99,29 +94,36 @@ extension ScanInput {
             case .cancelled: throw CancellationError()
             }
         }
-        return try only(finding, name)
+        return try only(finding, name, kind)
     }
 
-    /// Returns the only sign-in code of a picture.
-    private static func only(_ finding: CodeSearch.Finding, _ name: String) throws -> QROffer {
+    /// Returns the only code of a kind in a picture.
+    private static func only<Code>(
+        _ finding: CodeSearch.Finding,
+        _ name: String,
+        _ kind: ScannedCodeKind<Code>
+    ) throws -> Code {
         guard let code = finding.wanted.first else {
             throw CommandFailure(
                 finding.showsOthers
-                    ? "\(name): its QR code is not a sign-in code, whose text begins with FIDO:/"
+                    ? "\(name): its QR code is not a \(kind.name), whose text begins with \(kind.start)"
                     : "\(name): no QR code found; use a sharper, larger picture that includes the white margin",
                 status: .dataError
             )
         }
         guard finding.wanted.count == 1 else {
             throw CommandFailure(
-                "\(name): there are \(finding.wanted.count) different sign-in codes; crop it so that only one is left",
+                "\(name): there are \(finding.wanted.count) different \(kind.name)s; crop it so that only one is left",
                 status: .dataError
             )
         }
-        return try offer(code)
+        return try kind.parse(code)
     }
 
-    private static func screen(_ progress: AnswerProgress) async throws -> QROffer {
+    private static func screen<Code>(
+        _ kind: ScannedCodeKind<Code>,
+        _ progress: AnswerProgress
+    ) async throws -> Code {
         let environment = ProcessEnvironment.variables
         let file: ScreenshotFile
         do throws(PortalError) {
@@ -144,24 +146,25 @@ extension ScanInput {
                 progress.notify("screenshot-kept", "the desktop keeps the screenshot as \(file.path)")
             }
         }
-        return try await image(file.path, named: "the screenshot")
+        return try await image(file.path, named: "the screenshot", kind)
     }
 }
 
 // MARK: - Camera
 
 extension ScanInput {
-    private static func camera(
+    private static func camera<Code>(
         _ name: String?,
         _ timeout: Duration,
+        _ kind: ScannedCodeKind<Code>,
         _ progress: AnswerProgress
-    ) async throws -> QROffer {
+    ) async throws -> Code {
         let code: ScannedText
         do throws(CameraCodeScanner.Failure) {
             code = try await CameraCodeScanner.firstCode(
                 from: { () throws(CameraError) in try ScanCamera(named: name) },
                 limit: timeout,
-                beginningWith: signInStart,
+                beginningWith: kind.start,
                 hint: { progress.notify("camera", $0.sentence) }
             )
         } catch {
@@ -169,12 +172,12 @@ extension ScanInput {
             case .camera(let error): throw error
             case .timedOut:
                 throw CommandFailure(
-                    "the camera saw no sign-in code in time; try again with more light",
+                    "the camera saw no \(kind.name) in time; try again with more light",
                     status: .temporary
                 )
             case .cancelled: throw CancellationError()
             }
         }
-        return try offer(code)
+        return try kind.parse(code)
     }
 }

@@ -5,7 +5,6 @@ internal import HybridBLEAdvert
 internal import HybridCTAP
 internal import HybridCaBLE
 internal import HybridCommandSupport
-internal import HybridDataChannel
 internal import HybridNetwork
 internal import HybridPrimitives
 internal import HybridProgram
@@ -21,28 +20,13 @@ struct ScanRunner: Sendable {
     private let linking: LinkOfferDecision
     /// The prompt that precedes the scan if an opened URL started the program; otherwise `nil`.
     private let openedURLPrompt: OpenedURLPrompt?
-    /// The relay to use.
-    private let domain: TunnelDomain
-    private let network: NetworkConfiguration
-    /// Path of the file with the relay's token.
-    private let tokenFile: String?
-    /// The adapter; `nil` for the first that is on.
-    private let adapter: AdapterName?
-    private let acceptsBLEChannel: Bool
+    private let scanner: ScannerSettings
     /// The kinds of relying parties for which requests are answered.
     private let relyingParties: Set<RelyingPartyID.Kind>
     /// The vault's directory; `nil` for the default.
     private let vault: String?
     private let tpm: TPMAddress
     private let questioner: Questioner
-    /// Time limit for the other device to connect.
-    private let timeout: Duration
-
-    /// The failure without a relay.
-    static let noRelay = CommandFailure(
-        "no relay is chosen; run hybrid-auth setup, or use --tunnel-domain with its number or host name",
-        status: .usage
-    )
 
     /// Creates the runner of a command from its settings.
     ///
@@ -54,46 +38,36 @@ struct ScanRunner: Sendable {
         _ progress: AnswerProgress
     ) throws {
         (self.questioner, self.progress) = (questioner, progress)
-        timeout = .seconds(command.timeout)
+        let timeout = Duration.seconds(command.timeout)
         input = command.inputs.input(cameraTimeout: timeout)
         vault = try settings.value(AuthSettings.vault)
         tpm = try settings.value(AuthSettings.tpm)
-        acceptsBLEChannel = try settings.value(AuthSettings.bleChannel)
         relyingParties = try settings.value(AuthSettings.localServices) ? Set(RelyingPartyID.Kind.allCases) : [.domain]
-        adapter = command.network.adapter
-        network = NetworkConfiguration(
-            connectTo: command.network.connectTo,
-            trustedCertificates: try settings.value(AuthSettings.cacert),
-            proxies: ProxySettings(environment: ProcessEnvironment.variables)
-        )
         openedURLPrompt = command.inputs.isOpenedURL ? OpenedURLPrompt(questioner: questioner) : nil
-        guard let domain = try AuthSettings.domain(settings) else { throw Self.noRelay }
-        self.domain = domain
+        scanner = try ScannerSettings(settings, command.network, timeout: timeout)
         linking = LinkOfferDecision(
             label: command.linkAs,
             asks: try settings.value(AuthSettings.askToLink),
-            domain: domain,
+            domain: scanner.domain,
             usesPush: try settings.value(AuthSettings.push),
             questioner: questioner
         )
-        tokenFile = try AuthSettings.tokenFile(for: domain, settings)
-        try settings.checkCertificates(AuthSettings.cacert, with: TrustAnchors.check)
     }
 
     /// Reads the code and answers the device that shows it; throws an error unless a request succeeds.
     func scan() async throws {
-        let readOffer: @Sendable () async throws -> QROffer = { try await input.offer(progress) }
+        let readOffer: @Sendable () async throws -> QROffer = { try await input.code(.signIn, progress) }
         let offer = try await input.isSlow ? untilSignal(run: readOffer) : readOffer()
         try check(offer)
         let age = offer.age(at: WallClock.realtime.now())
         if let warning = CodeAge.warning(age) { progress.notify("old-code", warning) }
-        let token = try tokenFile.map(AuthSettings.token)
+        let token = try scanner.token()
         // A signal while the tunnel is closed in order must not make a failure of an answered request.
         try await untilSignal(keepsResult: true) {
-            try await openedURLPrompt?.ask(relay: domain.host, age: age)
+            try await openedURLPrompt?.ask(relay: scanner.domain.host, age: age)
             // Before any radio or network, because the update follows the handshake at once.
             let newLink = try await linking.newLink(for: offer, progress)
-            try await BluetoothRadio.whileOpen(adapter, progress) { radio in
+            try await BluetoothRadio.whileOpen(scanner.adapter, progress) { radio in
                 try await performCeremony(offer, newLink, token, by: radio)
             }
         }
@@ -101,6 +75,7 @@ struct ScanRunner: Sendable {
 
     /// Checks the contents of the code before any radio or network is used.
     private func check(_ offer: QROffer) throws {
+        let domain = scanner.domain
         if domain.isAssigned, Int(domain.id) >= offer.assignedDomainsKnown {
             throw CommandFailure(
                 "the other device does not know the relay \(domain.host); choose a tunnel domain with a number of 256 or higher",
@@ -124,14 +99,14 @@ struct ScanRunner: Sendable {
         by radio: BluetoothRadio
     ) async throws {
         let context = SignInContext(
-            transport: ClientTransport(relay: domain.host),
+            transport: ClientTransport(relay: scanner.domain.host),
             age: offer.age(at: WallClock.realtime.now()),
             virtualRadio: radio.isVirtual
         )
         let prompts = SignInPrompts(questioner, context)
         let vault = VaultSession(path: vault, tpm: tpm, progress: progress)
         try await vault.withHandlers(asking: prompts, radio) { handlers in
-            try await session(token, by: radio).serve(
+            try await scanner.session(token, by: radio, answering: relyingParties).serve(
                 offer,
                 linking: newLink?.offer,
                 info: Authenticator.info,
@@ -142,18 +117,5 @@ struct ScanRunner: Sendable {
                 }
             )
         }
-    }
-
-    private func session(_ token: BearerToken?, by radio: BluetoothRadio) -> AuthenticatorSession {
-        var timeouts = AuthenticatorTimeouts()
-        timeouts.untilClient = timeout
-        return AuthenticatorSession(
-            radio: radio,
-            relay: RelayEndpoint(domain: domain, network: network),
-            bearerToken: token,
-            timeouts: timeouts,
-            acceptsBLEChannel: acceptsBLEChannel,
-            relyingParties: relyingParties
-        )
     }
 }

@@ -17,9 +17,9 @@ struct VaultCommand: AsyncParsableCommand {
         commandName: "vault",
         abstract: "Manage the vault that stores the passkeys.",
         subcommands: [
-            VaultInitCommand.self, VaultStatusCommand.self, VaultChangePIN.self, VaultAddPassphrase.self,
-            VaultRecoveryCode.self, VaultTPMCommand.self, VaultFingerCommand.self, VaultBackupCommand.self,
-            VaultRestore.self, VaultRekey.self, VaultAccept.self, VaultForgetCommand.self,
+            VaultInitCommand.self, VaultJoinCommand.self, VaultStatusCommand.self, VaultChangePIN.self,
+            VaultAddPassphrase.self, VaultRecoveryCode.self, VaultTPMCommand.self, VaultFingerCommand.self,
+            VaultBackupCommand.self, VaultRestore.self, VaultRekey.self, VaultAccept.self, VaultForgetCommand.self,
         ]
     )
 }

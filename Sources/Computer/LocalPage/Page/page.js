@@ -12,6 +12,13 @@ const sentences = {
   done: "Done. You can close this page.",
   failed: "It did not work",
 };
+// The other device is no phone that signs in, but one that gives passkeys or its vault.
+const transfers = { receive: "Receive passkeys", join: "Join a vault" };
+const transferSentences = {
+  scan: "Scan this code with the other device: hybrid-auth give",
+  found: "Other device found",
+  confirm: "Compare the digits on both devices",
+};
 // The time without a connection, in milliseconds, after which the program counts as gone.
 const lossTimeout = 5000;
 // The least time, in milliseconds, for which short stages are shown, so that users can read them.
@@ -29,6 +36,10 @@ function setText(name, text) {
   if (element(name).textContent !== text) element(name).textContent = text;
 }
 
+function words(stage) {
+  return (current.operation in transfers && transferSentences[stage]) || sentences[stage];
+}
+
 function drawCode(code) {
   element("figure").hidden = !code;
   if (code) {
@@ -44,6 +55,9 @@ function markSteps() {
   element("steps").hidden = current.stage === "failed";
   for (const item of element("steps").children) {
     const index = stages.indexOf(item.dataset.stage);
+    if (current.operation in transfers && item.dataset.stage in transferSentences) {
+      item.textContent = words(item.dataset.stage);
+    }
     item.classList.toggle("past", index < now || current.stage === "done");
     if (index === now) item.setAttribute("aria-current", "step");
     else item.removeAttribute("aria-current");
@@ -85,17 +99,19 @@ function advance() {
 function show(next) {
   if (!current || current.stage !== next.stage) stageShown = performance.now();
   current = next;
-  setText("heading", (current.operation === "create" ? "Create a passkey for " : "Sign in to ") + current.site);
+  const heading = transfers[current.operation]
+    || (current.operation === "create" ? "Create a passkey for " : "Sign in to ") + current.site;
+  setText("heading", heading);
   element("warning").hidden = !current.warning;
   setText("warning", current.warning || "");
   drawCode(current.code);
   markSteps();
-  setText("status", sentences[current.stage] + (current.host ? ` through ${current.host}` : ""));
+  setText("status", words(current.stage) + (current.host ? ` through ${current.host}` : ""));
   element("failure").hidden = !current.cause;
   setText("cause", current.cause || "");
   setText("remedy", current.remedy || "");
   element("closing").hidden = isOver();
-  document.title = `${sentences[current.stage]} – ${current.site}`;
+  document.title = `${words(current.stage)} – ${current.site || heading}`;
   document.documentElement.dataset.stage = current.stage;
   tick();
 }
