@@ -74,7 +74,8 @@ class ScreenReader:
 
         `needed` is the state that says so: `visible`, or `showing`, which hidden pages of GTK 3 do not have.
         """
-        roots = [root for root in self._ask([(REGISTRY, ACCESSIBLE, "GetChildren")])[0] or [] if self._is_of(root, process)]
+        programs = self._ask([(REGISTRY, ACCESSIBLE, "GetChildren")])[0] or []
+        roots = [root for root in programs if self._is_of(root, process)]
         if not roots:
             return []
         tree, level = {}, roots

@@ -34,7 +34,8 @@ def arguments():
             parser.unavailable(f"no {name} in {options.desktop_dir}; build it on Debian 13 with "
                                "'swift build --package-path Desktop', or set --desktop-dir")
     if os.geteuid() != 0 or Path("/run/systemd/system").exists():
-        parser.unavailable("the simulated logind needs root, and a system that systemd has not booted; use scripts/check-phone --phosh")
+        parser.unavailable("the simulated logind needs root, and a system that systemd has not booted; "
+                           "use scripts/check-phone --phosh")
     return options, parser.programs(options.bin_dir, "client", "auth", "relay", "lab")
 
 

@@ -127,7 +127,8 @@ def locked(env, name):
         shown = [one[1] for one in env.phosh.elements() if COMPUTER in (one[1] or "") and one[3][0] >= 0]
         must(not shown, f"expected no name of the computer on the lock screen; found {shown}")
         env.phosh.tap(left + width / 2, top + height / 2)
-        must(env.phosh.find("Sign in?", "label") and not phone.child("hybrid-ask"), "expected the tap to open nothing")
+        env.phosh.until_shown("Sign in?", "label")
+        must(env.login.hints[-1] and not phone.child("hybrid-ask"), "expected the tap to open nothing")
         env.login.unlock()
         env.waiting.until("Phosh to report that it is unlocked", lambda: not env.login.hints[-1], LIMIT)
         env.phosh.open_notifications()
@@ -176,6 +177,8 @@ def locked_camera(env, name):
         app.picture()
 
 
-CASES = {"welcome": welcome, "register": registers, "second-account": second_account, "declined": declines,
-         "notification": notified, "not-now": not_now, "locked": locked, "locked-sheet": locked_sheet, "locked-camera": locked_camera,
-         "pinentry-new-pin": new_pin, "pinentry-accounts": accounts}
+CASES = {
+    "welcome": welcome, "register": registers, "second-account": second_account, "declined": declines,
+    "notification": notified, "not-now": not_now, "locked": locked, "locked-sheet": locked_sheet,
+    "locked-camera": locked_camera, "pinentry-new-pin": new_pin, "pinentry-accounts": accounts,
+}

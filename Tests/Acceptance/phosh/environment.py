@@ -54,6 +54,13 @@ class PhoshEnvironment(AppEnvironment):
         self.login = self.keep(Login(self.radio.address))
         self.phosh = self.keep(Phosh(self.folder, self.waiting, self.bus, self.reader, self.environment))
 
+    def after_case(self, name, failed):
+        complaints = super().after_case(name, failed)
+        if self.phosh.is_locked:
+            self.login.unlock()
+            self.waiting.until("Phosh to be unlocked", lambda: not self.phosh.is_locked, LIMIT)
+        return complaints
+
     def _person(self):
         """Returns the variables of a user who answers a script in place of the sheet."""
         return {"HYBRID_ASK": "", "PERSON_PIN": PIN, "PERSON_ANSWER": "yes", "PERSON_MAY": "",

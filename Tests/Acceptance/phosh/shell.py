@@ -111,9 +111,9 @@ class Phosh:
         self._waiting.until("the screen to be on", lambda: not self._ask("GetActive"), 60)
 
     @property
-    def lock_time(self):
-        """The seconds since the screen was locked; 0 if it is not, and in the first second."""
-        return self._ask("GetActiveTime")
+    def is_locked(self):
+        # The seconds since the lock are 0 in the first one, when the screen is off.
+        return bool(self._ask("GetActiveTime") or self._ask("GetActive"))
 
     def stop(self):
         return self._program.stop()
