@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Uses the app for phones in a real Phosh: codes in a virtual camera, taps, notifications, and the lock screen.
+"""Uses the app for phones in a real Phosh: taps, notifications, and the sheet.
 
 See ../README.md; scripts/acceptance starts this program with its dependencies.
 """
@@ -12,8 +12,8 @@ from environment import PhoshEnvironment
 from harness.command import REPOSITORY, Arguments, names_of
 from harness.suite import run_suite
 
-TOOLS = ("setpriv", "openssl", "dbus-run-session", "dbus-monitor", "Xvfb", "xdotool", "wtype", "import", "convert",
-         "pipewire", "wireplumber", "pw-cli", "cc", "pkg-config", "gapplication", "phoc", "pinentry-gnome3")
+TOOLS = ("setpriv", "openssl", "dbus-run-session", "dbus-monitor", "Xvfb", "xdotool", "import", "convert",
+         "pipewire", "wireplumber", "pw-cli", "cc", "pkg-config", "gapplication", "phoc")
 BUILD = REPOSITORY / "Desktop" / ".build" / "debug"
 
 

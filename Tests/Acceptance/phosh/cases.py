@@ -1,72 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """One function per case; each raises Failed, or returns nothing or a note."""
-from pinentry_cases import accounts, new_pin
-from shell import BOTTOM, HEIGHT, TOP, WIDTH
-
 from harness.waiting import must
-from passkeys.cases import choose_second, declined, welcome
-from passkeys.environment import LIMIT, PIN, TAPPED
+from passkeys.cases import welcome
+from passkeys.environment import LIMIT
 
-ACCOUNT, SECOND = "ada@example.com", "bob@example.com"
+ACCOUNT = "ada@example.com"
 COMPUTER = "work laptop"
-# The blue of libadwaita's suggested action, and how far a picture may be from it: it is lighter below the pointer.
-BLUE, DISTANCE = (53, 132, 228), 40
-
-
-def fits(app, sheet):
-    """Checks that everything of a window that can be used is on the screen."""
-    for role, name, _, (left, top, width, height) in app.elements(sheet):
-        if role in TAPPED and name and width:
-            must(left >= 0 and top >= 0 and left + width <= WIDTH and top + height <= HEIGHT - TOP - BOTTOM,
-                 f"expected the {role} {name!r} on the screen; found {width}x{height} at {left}, {top}")
-
-
-def is_blue(app, place):
-    """Checks that a suggested button is where the accessibility service says, in a picture of the screen."""
-    color = app.color(place)
-    must(all(abs(found - wanted) <= DISTANCE for found, wanted in zip(color, BLUE)),
-         f"expected the suggested button's blue at {place}; found {color}")
-
-
-def registers(env, name):
-    """A code in the camera; the sheet appears as a window of Phosh, with the focus, and fits the screen."""
-    options = env.site.creation_options(account=ACCOUNT)
-    client = env.client(options)
-    env.show_code(client.picture)
-    with env.open(name) as app:
-        app.picture("-app")
-        app.tap("Scan a Code")
-        sheet = app.sheet()
-        app.until_named("PIN", "text", "password text", "entry", process=sheet)
-        env.waiting.until("the field for the PIN to have the focus",
-                          lambda: any("focused" in one[2] and one[1] == "PIN" for one in app.elements(sheet)), LIMIT)
-        fits(app, sheet)
-        app.picture("-pin")
-        app.give_pin()
-        app.until_named(ACCOUNT, process=sheet, part=True)
-        button = app.until_named("Save", "button", process=sheet)
-        fits(app, sheet)
-        is_blue(app, button[3])
-        app.picture("-sheet")
-        app.tap("Save", "button", process=sheet)
-        response = env.ended(client)
-        env.passkeys[ACCOUNT] = env.site.verify_creation(response, options["challenge"])["id"]
-        app.until_named("Passkey created")
-        app.until_no_sheet()
-        app.picture()
-
-
-def second_account(env, name):
-    """Of two accounts, the second one signs in."""
-    for account in (ACCOUNT, SECOND):
-        env.passkey_of(account)
-    return choose_second(env, name)
-
-
-def declines(env, name):
-    """Declining on the phone reaches the computer as a refusal."""
-    env.passkey_of(ACCOUNT)
-    declined(env, name)
 
 
 def linked_request(env):
@@ -103,82 +42,4 @@ def notified(env, name):
         phone.picture()
 
 
-def not_now(env, name):
-    """The other button of the notification: no sheet, and the computer shows its code."""
-    env.link(env.passkey_of(ACCOUNT))
-    with env.listen(name) as phone:
-        _, client = linked_request(env)
-        env.phosh.tap_on("Not now", "button")
-        env.waiting.until("the computer to show its code", lambda: "FIDO:/" in client.said(), LIMIT)
-        must(not phone.child("hybrid-ask"), "expected no sheet")
-        env.waiting.until("the notification to disappear", lambda: not env.phosh.find("Not now", "button"), LIMIT)
-
-
-def locked(env, name):
-    """On a locked phone, no sheet opens, and the lock screen offers no answer; after unlocking, the notification waits."""
-    env.link(env.passkey_of(ACCOUNT))
-    with env.listen(name) as phone:
-        env.phosh.lock()
-        must(env.login.hints[-1], "expected Phosh to report the lock to logind")
-        options, client = linked_request(env)
-        left, top, width, height = env.phosh.until_shown("Sign in?", "label")
-        phone.picture("-locked")
-        must(not env.phosh.find("Sign in", "button"), "expected no button on the lock screen")
-        shown = [one[1] for one in env.phosh.elements() if COMPUTER in (one[1] or "") and one[3][0] >= 0]
-        must(not shown, f"expected no name of the computer on the lock screen; found {shown}")
-        env.phosh.tap(left + width / 2, top + height / 2)
-        env.phosh.until_shown("Sign in?", "label")
-        must(env.login.hints[-1] and not phone.child("hybrid-ask"), "expected the tap to open nothing")
-        env.login.unlock()
-        env.waiting.until("Phosh to report that it is unlocked", lambda: not env.login.hints[-1], LIMIT)
-        env.phosh.open_notifications()
-        phone.picture("-unlocked")
-        must(not phone.child("hybrid-ask"), "expected no sheet before the tap")
-        env.phosh.tap_on("Sign in", "button")
-        answered(env, phone, options, client)
-
-
-def locked_sheet(env, name):
-    """A sheet that is open when the phone is locked: it is covered, gets no keys, and can be answered afterwards."""
-    env.passkey_of(ACCOUNT)
-    client = env.client(env.site.request_options(allow="any"))
-    env.show_code(client.picture)
-    with env.open(name) as app:
-        app.tap("Scan a Code")
-        sheet = app.sheet()
-        app.until_named("PIN", "text", "password text", "entry", process=sheet)
-        env.phosh.lock()
-        app.picture("-locked")
-        app.type(PIN)
-        app.press("Return")
-        env.login.unlock()
-        env.waiting.until("Phosh to report that it is unlocked", lambda: not env.login.hints[-1], LIMIT)
-        app.until_named("PIN", "text", "password text", "entry", process=sheet)
-        app.picture("-unlocked")
-        app.give_pin()
-        app.tap("Decline", "button", process=sheet)
-        env.ended(client, 77)
-        app.until_no_sheet()
-
-
-def locked_camera(env, name):
-    """The camera stops when the phone is locked, and the page says so afterwards."""
-    env.passkey_of(ACCOUNT)
-    client = env.client(env.site.request_options(allow="any"))
-    env.show_code(client.picture, blank=True)
-    with env.open(name) as app:
-        app.tap("Scan a Code")
-        app.until_named("Hold the code", part=True)
-        app.picture("-scanning")
-        env.phosh.lock()
-        env.waiting.until("the camera to have no user", lambda: not env.camera_users(), LIMIT)
-        env.login.unlock()
-        app.until_named("The camera rests")
-        app.picture()
-
-
-CASES = {
-    "welcome": welcome, "register": registers, "second-account": second_account, "declined": declines,
-    "notification": notified, "not-now": not_now, "locked": locked, "locked-sheet": locked_sheet,
-    "locked-camera": locked_camera, "pinentry-new-pin": new_pin, "pinentry-accounts": accounts,
-}
+CASES = {"welcome": welcome, "notification": notified}

@@ -11,7 +11,6 @@ from shell import DISPLAY, HEIGHT, SCALE, TOP, WIDTH, Phosh
 from harness.accessibility import ScreenReader
 from harness.command import REPOSITORY
 from harness.phone import PINENTRY
-from harness.programs import brief
 from harness.relay import DOMAIN, HOST
 from harness.screen import Screen
 from harness.waiting import must
@@ -103,16 +102,8 @@ class PhoshEnvironment(AppEnvironment):
         left, top, width, height = place
         self.phosh.tap(left + width / 2, TOP + top + height / 2)
 
-    def type(self, text):
-        brief(["xdotool", "type", "--delay", "20", text], environment=self.environment)
-
     def open(self, name, *arguments):
         return PhoneApp(self, name, arguments)
-
-    def camera_users(self):
-        """Returns the number of programs that get pictures of the camera."""
-        listed = brief(["pw-cli", "ls", "Link"], environment=self.environment)
-        return listed.stdout.count("type PipeWire:Interface:Link")
 
     def linked_client(self, options, *flags):
         """Starts show-qr of a computer with links of its own."""
@@ -178,17 +169,6 @@ class PhoneApp(App):
         self.until_named(agree, "button", process=sheet)
         self.type(pin)
         self.press("Return")
-
-    def color(self, place):
-        """Returns red, green and blue of the left end of an element on the screen, from 0 to 255."""
-        left, top, _, height = place
-        picture = self._env.folder.path(f"{self._name}-color.png")
-        self._env.screen.picture(picture)
-        spot = f"2x2+{(left + 8) * SCALE}+{round((TOP + top + height / 2) * SCALE)}"
-        said = brief(["convert", str(picture), "-crop", spot, "-format",
-                      " ".join(f"%[fx:round(255*mean.{part})]" for part in "rgb"), "info:"],
-                     environment=self._env.environment)
-        return tuple(map(int, said.stdout.split()))
 
 
 class Listener(PhoneApp):
