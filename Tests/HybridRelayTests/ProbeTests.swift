@@ -48,7 +48,9 @@ struct ProbeTests {
                 #expect(lines.contains("hybrid_probe_domain_expiry_timestamp_seconds 1809129600"))
                 #expect(lines.contains(#"hybrid_probe_sign_ins_total{result="failed"} 0"#))
                 let memory = "process_resident_memory_bytes "
-                let bytes = try #require(lines.first { $0.hasPrefix(memory) }.flatMap { Int($0.dropFirst(memory.count)) })
+                let bytes = try #require(
+                    lines.first { $0.hasPrefix(memory) }.flatMap { Int($0.dropFirst(memory.count)) }
+                )
                 // The bound of a release build is 20 MiB; that of a debug build has larger code.
                 #expect(bytes < 80 << 20)
                 #expect(try await relay.metric("hybrid_relay_tunnels_total") ?? 0 >= 1)

@@ -116,8 +116,9 @@ private struct ProbeMetrics: Sendable {
         let region = report.region.map(String.init) ?? "none"
         for (stage, time) in report.times {
             Timer(label: "hybrid_probe_seconds", dimensions: [("region", region), ("stage", stage.rawValue)])
-                .recordNanoseconds(Int64(clamping: time.components.seconds * 1_000_000_000)
-                    + time.components.attoseconds / 1_000_000_000)
+                .recordNanoseconds(
+                    time.components.seconds * 1_000_000_000 + time.components.attoseconds / 1_000_000_000
+                )
         }
         if let expiry = report.certificateExpiry {
             Gauge(label: "hybrid_probe_certificate_expiry_timestamp_seconds").record(expiry)

@@ -7,7 +7,8 @@ internal import HybridThreads
 final class HistogramSeries: PrometheusSeries, TimerHandler {
     /// Upper bounds of the buckets in microseconds, without the last bucket, which has none.
     private static let bounds: [Int64] = [
-        1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000,
+        1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000,
+        10_000_000,
     ]
 
     private struct Counts {
