@@ -300,9 +300,6 @@ class App:
             return place == before
 
         self._env.waiting.until(f"{name!r} to rest", rests, LIMIT, pause=0.1)
-        self._tap_at(place, process)
-
-    def _tap_at(self, place, process):
         left, top, width, height = place
         border = 0 if process else BORDER
         self._click(process or self.pid, left + width // 2 + border, top + height // 2 + border)
