@@ -39,7 +39,11 @@ def killed_givers(env):
             must(giving.status == -9, f"{moment} {kind}: it {giving.ending}: {giving.said()}")
             new = len(receiver.records() - before)
             must(new in (0, 2), f"{moment} {kind}: expected 0 or 2 new passkeys; found {new}")
-            must((receiving.status == 0) == (new == 2),
+            must(receiving.status == 0 or new == 0,
                  f"{moment} {kind}: {new} new; it {receiving.ending}: {receiving.said()}")
+            if receiving.status == 0:
+                # transfer.py gives the same passkeys each time.
+                there = receiving.result["added"] + len(receiving.result["present"])
+                must(there == 2, f"{moment} {kind}: expected both passkeys; found {receiving.result}")
     must(len(receiver.passkeys) == len(receiver.records()), "expected no passkey twice")
     return f"{2 * len(GIVER_MESSAGES)} points"
