@@ -129,7 +129,7 @@ struct FaultTests {
             options.token = token.flatMap { BearerToken($0.utf8) }
             let report = try await check("ws://127.0.0.1:\(port)", options)
             #expect(report.complaints == [])
-            #expect(report.connections == (token == nil ? 38 : 39) + (servesLinked ? 22 : 1))
+            #expect(report.connections == (token == nil ? 40 : 41) + (servesLinked ? 22 : 1))
             let linked = report.results.drop { $0.id != .listenProof }
             let isSkipped = linked.map { $0.outcome == .skipped("not offered: /cable/listen was answered 404") }
             #expect(isSkipped == Array(repeating: !servesLinked, count: 11))
