@@ -11,7 +11,7 @@ from jeepney.io.blocking import open_dbus_connection
 from harness.programs import Program, brief
 
 # Debian's Python; that of the tests does not have the bindings of the accessibility service.
-ACCESSIBLE = ["/usr/bin/python3", str(Path(__file__).with_name("accessible.py"))]
+SCRIPT = ["/usr/bin/python3", str(Path(__file__).with_name("accessible.py"))]
 # The bus ends with its command, and `cat` ends with this process, however it ends.
 SESSION = ["dbus-run-session", "--", "sh", "-c", 'printf "BUS %s\\n" "$DBUS_SESSION_BUS_ADDRESS"; exec cat']
 
@@ -55,7 +55,7 @@ class SessionBus:
 
 def elements_of(process, environment, *, places=False):
     """Returns [role, name, states] of each element that a process shows; with `places`, also its place."""
-    said = brief([*ACCESSIBLE, str(process), *(["places"] if places else [])], environment=environment)
+    said = brief([*SCRIPT, str(process), *(["places"] if places else [])], environment=environment)
     return json.loads(said.stdout)
 
 
