@@ -247,7 +247,7 @@ struct TransferSessionTests {
     }
 
     @Test("Without a giver nearby, the sentence is about a giver")
-    func nobody() async throws {
+    func noGiver() async throws {
         try await TransferPlace.run { place in
             var timeouts = ClientTimeouts()
             timeouts.untilPhoneFound = .milliseconds(100)
