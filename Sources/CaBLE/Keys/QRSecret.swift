@@ -27,6 +27,21 @@ public struct QRSecret: RandomlyChosenBytes, Sendable, SecretMaterial, Equatable
     public func psk(for eid: EID) -> PSK { KeySchedule.psk(key, for: eid) }
 }
 
+/// The 16 random bytes of a ``TransferCode``, from which both ends derive the tunnel ID and their shared keys.
+///
+/// No derived key is equal to one of a sign-in, even from the same bytes. The secret is never sent over a network.
+public struct TransferSecret: RandomlyChosenBytes, Sendable, SecretMaterial, Equatable {
+    /// Length in bytes.
+    public static let length = 16
+
+    let key: SymmetricKey
+
+    init(key: SymmetricKey) { self.key = key }
+
+    /// Creates a value from bytes whose length has been checked.
+    public init(checked bytes: some Collection<UInt8>) { key = SymmetricKey(data: Array(bytes)) }
+}
+
 /// The 32-byte secret that a client shares with a linked authenticator.
 public struct LinkSecret: RandomlyChosenBytes, Sendable, SecretMaterial, Equatable {
     /// Length in bytes.
