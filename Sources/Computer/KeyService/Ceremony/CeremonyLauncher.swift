@@ -252,7 +252,13 @@ package struct CeremonyLauncher: Sendable {
                 polled[1].fd = -1
                 guard response.count <= Self.maximumResponse else { return .complete([]) }
             } else if polled[1].revents != 0, let prompt {
-                if let end = prompt.readAnswers() { return end == .cancelled ? .cancelled : .promptGone }
+                if let end = prompt.readAnswers() {
+                    if end == .cancelled { return .cancelled }
+                    // A ceremony that fails ends its prompt; both ends can come between two looks at the descriptors.
+                    guard poll(&polled, 1, 0) > 0 else { return .promptGone }
+                    polled[1].fd = -1
+                    continue
+                }
                 let bytes =
                     (prompt.takeAgreement() ? [CeremonyRequest.usePhone] : [])
                     + (prompt.takeCodeRequest() ? [CeremonyRequest.showCode] : [])
