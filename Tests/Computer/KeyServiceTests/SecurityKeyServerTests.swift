@@ -22,6 +22,7 @@ private final class ServedKey: Sendable {
     /// The time for which the computer has slept.
     let slept = Locked(Duration.zero)
     private let server: SecurityKeyServer
+    private let hasEnded = Locked(false)
 
     /// Starts a key.
     ///
@@ -61,8 +62,13 @@ private final class ServedKey: Sendable {
             version: CTAPHIDDeviceVersion(major: 1, minor: 0, build: 0),
             seconds: seconds
         ) { sentence in reports.withLock { $0.append(sentence) } }
-        let server = server
-        try #require(DedicatedThread.start { server.serve() })
+        let (server, hasEnded) = (server, hasEnded)
+        try #require(
+            DedicatedThread.start {
+                server.serve()
+                hasEnded.withLock { $0 = true }
+            }
+        )
     }
 
     static func with(
@@ -86,6 +92,12 @@ private final class ServedKey: Sendable {
     }
 
     func stop() { server.stop() }
+
+    /// Stops the key, and waits until it takes no connection that another key expects.
+    func end() async throws {
+        stop()
+        try await Waiting.until("the end of the key") { hasEnded.withLock { $0 } }
+    }
 
     /// Returns a prompt that accepts every offer and keeps a failure until the file `close` exists, or the folder is gone.
     private static func prompt(_ folder: String) -> String {
@@ -313,7 +325,7 @@ struct SecurityKeyServerTests {
         try await TestFolder.with { folder in
             let first = try await ServedKey(folder)
             let id = try await first.run("register_and_sign_in", "ssh:")
-            first.stop()
+            try await first.end()
             let store = CredentialMemoryStore(in: first.state)
             #expect(try store.memory().count == 1)
             let second = try await ServedKey(folder, otherKeyExists: true)

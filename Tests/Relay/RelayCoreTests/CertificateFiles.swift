@@ -11,9 +11,7 @@ final class CertificateFiles {
     let directory: String
 
     init() async throws {
-        var template = Array("/tmp/relay-tls-XXXXXX".utf8CString)
-        try #require(mkdtemp(&template) != nil)
-        directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        directory = try TestFolder().path
         for name in ["own", "other"] { _ = try await create(name) }
     }
 

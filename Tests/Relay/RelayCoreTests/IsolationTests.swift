@@ -15,10 +15,8 @@ struct IsolationTests {
         let files = try await CertificateFiles()
         let tls = hasTLS ? try files.clientContext() : nil
         let seed = SeededGenerator().seed
-        // So that no end is closed because a sanitizer has slowed it down.
-        let limits = RelayLimits.testing { $0.headTime = .minutes(5) }
         let transport = hasTLS ? try files.relayTransport() : .plaintext
-        try await RunningRelay.run(transport: transport, limits: limits, loops: 2) { relay in
+        try await RunningRelay.run(transport: transport, loops: 2) { relay in
             let (server, address) = (relay.server, relay.address)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for worker in 0..<Self.tunnels {

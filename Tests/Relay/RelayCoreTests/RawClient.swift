@@ -43,7 +43,7 @@ final class RawClient {
         try await channel.close().get()
     }
 
-    /// The connection closed within a head.
+    /// The connection closed within a head or before a frame.
     struct Gone: Error {}
 
     /// Returns the response head including its empty line.
@@ -74,6 +74,8 @@ final class RawClient {
     }
 
     /// Returns the next frame; a ping is not answered.
+    ///
+    /// - Throws: ``Gone``.
     func readAnyFrame() async throws -> Wire.Received {
         while true {
             var rest = received[...]
@@ -81,7 +83,7 @@ final class RawClient {
                 received = Array(rest)
                 return frame
             }
-            try #require(await readMore(), "the connection closed before a frame")
+            guard await readMore() else { throw Gone() }
         }
     }
 

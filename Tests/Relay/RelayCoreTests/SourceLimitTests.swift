@@ -3,6 +3,7 @@
 import HybridRelayCore
 import IntegrationTestSupport
 import NIOCore
+import TestSupport
 import Testing
 
 @Suite("Limits of one source and of all", .timeLimit(.minutes(10)))
@@ -129,6 +130,8 @@ struct SourceLimitTests {
             let (late, head) = try await relay.requestTunnel(tunnel: tunnel(8))
             #expect(head.hasPrefix("HTTP/1.1 503 "))
             _ = await late.readToEnd()
+            // The socket closes before its connection is no longer counted.
+            try await Waiting.until("the refused connection to be gone") { relay.server.connections == 7 }
             let (client, joined) = try await relay.client(routing: phones[0].routing, tunnel: tunnel(1))
             #expect(joined.hasPrefix("HTTP/1.1 101 "))
             try await client.send(Wire.frame([1]))

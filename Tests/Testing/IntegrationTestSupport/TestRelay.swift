@@ -42,12 +42,14 @@ package enum TestRelay {
 }
 
 extension RelayLimits {
-    /// The defaults with changes for tests: deadlines are checked every 20 ms, and a request may take as long as it takes
-    /// a busy machine.
+    /// The defaults with changes for tests: deadlines are checked every 20 ms, and requests, phones and pongs may take as
+    /// long as a busy machine takes for them.
     package static func testing(_ change: (inout RelayLimits) -> Void = { _ in }) -> RelayLimits {
         var limits = RelayLimits()
         limits.sweepInterval = .milliseconds(20)
-        limits.headTime = .seconds(60)
+        limits.headTime = .minutes(5)
+        limits.waiting = .minutes(10)
+        limits.pingInterval = .minutes(5)
         change(&limits)
         return limits
     }
