@@ -109,7 +109,8 @@ struct SetupTests {
             let secret = try await link("-", input: "hybrid-relay:cable.wufkweyy3uaxb.com?token=se.cret\r\n")
             #expect(secret.status == 0 && !secret.errors.contains("se.cret"), "\(secret)")
             #expect(try fixture.text(token) == "se.cret\n" && mode(fixture, token) == 0o600)
-            #expect(fixture.text(Self.file).contains("HYBRID_TUNNEL_TOKEN_FILE=\(fixture.folder)/\(token)\n"))
+            let saved = URL(fileURLWithPath: fixture.folder + "/" + token).resolvingSymlinksInPath().path
+            #expect(fixture.text(Self.file).contains("HYBRID_TUNNEL_TOKEN_FILE=\(saved)\n"))
             let again = try await link("hybrid-relay:266?token=se.cret")
             #expect(again.lastLine.contains(#""state":"unchanged""#), "\(again)")
             let renewed = try await link("hybrid-relay:266?token=newer")

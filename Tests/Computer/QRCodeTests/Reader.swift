@@ -11,39 +11,22 @@ enum Reader {
 
     static var isInstalled: Bool { access(program, X_OK) == 0 }
 
-    struct Failure: Error {
-        let step: String
-    }
+    /// zbarimg has found no code.
+    struct Failure: Error {}
 
     /// Returns the text that zbarimg reads from an image; the file extension determines the format.
     static func read(_ picture: [UInt8], ending: String) async throws -> String {
-        var template = Array("/tmp/qrcode-tests-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw Failure(step: "mkdtemp") }
-        let folder = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-        let (input, output) = ("\(folder)/code.\(ending)", "\(folder)/text")
-        defer {
-            unlink(input)
-            unlink(output)
-            rmdir(folder)
-        }
-        guard let file = fopen(input, "wb") else { throw Failure(step: "fopen") }
-        let written = fwrite(picture, 1, picture.count, file)
-        guard fclose(file) == 0, written == picture.count else { throw Failure(step: "fwrite") }
+        let folder = try TestFolder()
+        defer { try? folder.remove() }
+        let (input, output) = ("\(folder.path)/code.\(ending)", "\(folder.path)/text")
+        try Data(picture).write(to: URL(fileURLWithPath: input))
         let reading = try SpawnedProcess(
             [program, "--raw", "--quiet", input],
             environment: ProcessInfo.processInfo.environment,
             output: output
         )
-        guard try await reading.end() == 0 else { throw Failure(step: "zbarimg") }
-        return try text(of: output)
-    }
-
-    private static func text(of path: String) throws -> String {
-        guard let file = fopen(path, "rb") else { throw Failure(step: "fopen") }
-        defer { fclose(file) }
-        var buffer = [UInt8](repeating: 0, count: 8192)
-        let count = fread(&buffer, 1, buffer.count, file)
-        return String(decoding: buffer.prefix(count).filter { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+        guard try await reading.end() == 0 else { throw Failure() }
+        return TestFile.text(output).filter { $0 != "\n" }
     }
 }
 

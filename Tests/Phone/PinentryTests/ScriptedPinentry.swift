@@ -13,7 +13,7 @@ final class ScriptedPinentry: Sendable {
 
     /// Creates a script with the given cases over `$line`; `$turn` counts the commands that are not settings.
     init(_ cases: String, greeting: String = "echo 'OK Pleased to meet you'") async throws {
-        root = try Self.makeFolder()
+        root = try TestFolder().path
         let script = """
             #!/bin/sh
             echo $$ > \(root)/pid
@@ -36,17 +36,8 @@ final class ScriptedPinentry: Sendable {
 
     /// Creates a script without the loop.
     init(whole script: String) async throws {
-        root = try Self.makeFolder()
+        root = try TestFolder().path
         try await Self.write(path, "#!/bin/sh\necho $$ > \(root)/pid\n" + script + "\n")
-    }
-
-    private static func makeFolder() throws -> String {
-        var template = Array("/tmp/pinentry-test-XXXXXX".utf8CString)
-        let made = template.withUnsafeMutableBufferPointer { buffer -> String? in
-            guard let base = buffer.baseAddress, mkdtemp(base) != nil else { return nil }
-            return String(cString: base)
-        }
-        return try #require(made)
     }
 
     deinit {

@@ -37,12 +37,7 @@ final class VaultFixture: Sendable {
     init(key: SymmetricKey = SymmetricKey(size: .bits256), tpm: TPMAddress = .standard) throws {
         self.key = key
         self.tpm = tpm
-        var template = Array("/tmp/vault-test-XXXXXX".utf8CString)
-        let made = template.withUnsafeMutableBufferPointer { buffer -> String? in
-            guard let base = buffer.baseAddress, mkdtemp(base) != nil else { return nil }
-            return String(cString: base)
-        }
-        root = try #require(made)
+        root = try TestFolder().path
     }
 
     deinit { try? FileManager.default.removeItem(atPath: root) }
