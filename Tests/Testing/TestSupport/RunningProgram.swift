@@ -101,7 +101,9 @@ package final class RunningProgram: Sendable {
 
     private static func contents(_ path: String) -> String {
         // Reading a device such as /dev/full would not end.
-        guard !path.hasPrefix("/dev/") else { return "" }
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
+            attributes[.type] as? FileAttributeType == .typeRegular
+        else { return "" }
         return String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
     }
 }
