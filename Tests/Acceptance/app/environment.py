@@ -129,18 +129,19 @@ class App:
 
     def choose_file(self, title, path):
         """Types a path into the dialog of GTK, as there is no portal here."""
-        def window():
+        def windows():
             found = brief(["xdotool", "search", "--onlyvisible", "--name", title], environment=self._environment, check=False)
-            return next(iter(found.stdout.split()), None)
+            # Any window that closes during the search, such as a list of proposals, ends it without a result.
+            return None if found.stderr.strip() else found.stdout.split()
 
-        shown = self.waiting.until(f"the dialog {title!r}", window, 30)
+        shown = self.waiting.until(f"the dialog {title!r}", windows, 30)[0]
         brief(["xdotool", "windowfocus", "--sync", shown], environment=self._environment)
         # The dialog for existing files begins with the recent ones, among which it ignores a path.
         for key in ["alt+Home", "ctrl+l"] if path.exists() else ["ctrl+a"]:
             self.screen.press(key)
         self.type(str(path))
         # The dialog looks up the file in the background, and ignores Enter meanwhile.
-        self.screen.press_until("Return", f"the dialog {title!r} to close", lambda: not window(), 30)
+        self.screen.press_until("Return", f"the dialog {title!r} to close", lambda: windows() == [], 30)
 
     @property
     def commands(self):
