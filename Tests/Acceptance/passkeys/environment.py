@@ -344,7 +344,8 @@ class App:
                 found[path.parent.name] = int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", text, re.MULTILINE)[1])
             return found
 
-        before = switches()
+        # The first look has nothing to compare with.
+        before = None
 
         def rests():
             nonlocal before
