@@ -53,6 +53,15 @@ def passkeys(env, name):
         app.until_named("This site names no page for passkeys. Look in the settings of your account there.")
 
 
+def managed(env, name):
+    """The site's page about passkeys opens in the browser."""
+    with env.open(name, story="managed") as app:
+        unlock(app)
+        app.tap(ADA)
+        app.tap("Manage at the Site")
+        app.until_commanded("the browser", lambda one: one == "browser https://example.com/passkeys?of=ada&sort=1")
+
+
 def rename(env, name):
     """A new name, and the earlier one again."""
     with env.open(name, screen=LAPTOP) as app:
@@ -273,8 +282,8 @@ def large_text(env, name):
 
 
 CASES = {
-    "passkeys": passkeys, "rename": rename, "delete": delete, "declined": declined, "locked": locked, "link": link,
-    "lost": lost, "cancelled": cancelled, "no-camera": no_camera, "exported": exported, "welcome": welcome,
+    "passkeys": passkeys, "managed": managed, "rename": rename, "delete": delete, "declined": declined, "locked": locked,
+    "link": link, "lost": lost, "cancelled": cancelled, "no-camera": no_camera, "exported": exported, "welcome": welcome,
     "check-device": check_device, "computers": computers, "vault": vault, "large-text": large_text,
     "paste": paste, "files": files, "activated": activated,
 }

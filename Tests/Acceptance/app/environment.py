@@ -67,6 +67,7 @@ class App:
             services.mkdir(parents=True)
             service = SERVICE.read_text(encoding="utf-8").replace("/usr/bin/hybrid-passkeys", str(env.app))
             (services / SERVICE.name).write_text(service, encoding="utf-8")
+            self._add_browser(settings)
             bus = SessionBus(env.folder, waiting, environment, name=f"{name}-bus")
             self._parts.append(bus)
             self._environment = {**environment, "DBUS_SESSION_BUS_ADDRESS": bus.address}
@@ -78,6 +79,19 @@ class App:
         except BaseException:
             self._stop()
             raise
+
+    def _add_browser(self, settings):
+        """Makes a program that logs addresses the one that opens them."""
+        browser = settings / "browser"
+        browser.write_text(f'#!/bin/sh\necho "browser $1" >>"{self._log}"\n', encoding="ascii")
+        browser.chmod(0o755)
+        programs = settings / "data/applications"
+        programs.mkdir(parents=True)
+        (programs / "browser.desktop").write_text(
+            f"[Desktop Entry]\nType=Application\nName=Browser\nExec={browser} %u\nMimeType=x-scheme-handler/https;\n",
+            encoding="ascii")
+        (settings / "mimeapps.list").write_text("[Default Applications]\nx-scheme-handler/https=browser.desktop\n",
+                                                encoding="ascii")
 
     def _start(self, name, arguments):
         return Program("hybrid-passkeys", [self._env.app, *arguments], log=self._env.folder.path(f"{self._name}-{name}.log"),

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A hybrid-auth without vault, radio and relay, which prints what the real one would print.
 
-FAKE_STORY chooses other stories: no-vault, empty, declined, pin-wait, lost, slow. FAKE_LOG gets the commands.
+FAKE_STORY chooses other stories: no-vault, empty, declined, managed, pin-wait, lost, slow. FAKE_LOG gets the commands.
 """
 import json
 import os
@@ -78,6 +78,8 @@ def session():
         elif what == "rename":
             row.update(userName=command["name"], userDisplayName=command.get("displayName", row["userDisplayName"]))
             say(sys.stdout, n=number, passkey=row)
+        elif what == "manage" and STORY == "managed":
+            say(sys.stdout, n=number, manage="https://example.com/passkeys?of=ada&sort=1")
         elif what == "manage":
             say(sys.stdout, n=number, error={"code": "no-passkey-page", "message": "the site names no page", "remedy": ""})
         elif what == "delete":

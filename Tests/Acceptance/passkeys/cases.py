@@ -151,6 +151,24 @@ def unplugged(env, name):
         app.picture()
 
 
+def other_camera(env, name):
+    """The camera to which the user has changed is the first one at the next start."""
+    for start in ("first", "next"):
+        client = env.client(env.site.request_options(allow="any"))
+        env.show_code(client.picture, blank=True)
+        env.add_camera(client.picture, location="front")
+        with env.open(f"{name}-{start}") as app:
+            app.tap("Scan a Code")
+            if start == "first":
+                app.until_named("Hold the code", part=True)
+                app.picture()
+                app.tap("Other Camera", "button")
+            app.tap("Decline", "button", process=app.sheet())
+            app.until_named("You declined")
+            app.until_no_sheet()
+        env.ended(client, 77)
+
+
 def reach(env, name):
     """Times and loads of the app, which the note states: a busy machine is no error."""
     client = env.client(env.site.request_options(allow="any"))
@@ -289,6 +307,6 @@ def _runs(process):
 
 CASES = {
     "welcome": welcome, "register": registers, "second-account": second_account, "declined": declined,
-    "wrong-pin": wrong_pin, "passkeys": passkeys, "suspend": suspend, "no-camera": no_camera, "unplugged": unplugged,
+    "wrong-pin": wrong_pin, "passkeys": passkeys, "suspend": suspend, "no-camera": no_camera, "unplugged": unplugged, "other-camera": other_camera,
     "reach": reach, "bluetooth-off": bluetooth_off, "expired": expired, "link": link, "relay-gone": relay_gone, "killed": killed,
 }

@@ -59,7 +59,7 @@ class AppEnvironment(TestEnvironment):
     def __init__(self, programs, pictures, folder, signals):
         super().__init__()
         self.programs, self.pictures, self.folder, self.waiting = programs, pictures, folder, Waiting(signals)
-        self._number, self.camera = 0, None
+        self._number, self._cameras = 0, []
 
     def start(self):
         self.certificates = Certificates(self.folder.scratch / "certificates", HOST, self.folder.environment())
@@ -121,23 +121,28 @@ class AppEnvironment(TestEnvironment):
                 if int(one) - 128 in CRASHES]
 
     def show_code(self, picture, blank=False):
-        """Points the camera at a picture of a code, or at a wall."""
+        """Points the only camera at a picture of a code, or at a wall."""
         self.hide_code()
+        self.add_camera(picture, blank)
+
+    def add_camera(self, picture, blank=False, location="back"):
+        """Plugs in a camera at a side of the device."""
         raw, (width, height) = self.folder.scratch / f"code-{self.number()}.gray", CAMERA_SIZE
         colors = ["-fill", "gray", "-colorize", "100"] if blank else []
         brief(["convert", str(picture), *colors, "-resize", "480x480", "-background", "white", "-gravity", "center", "-extent",
                f"{width}x{height}", "-depth", "8", f"gray:{raw}"], environment=self.environment)
-        self.camera = Program(
-            "camera", [self._camera_program, "format=YUY2", f"width={width}", f"height={height}", f"file={raw}",
-                       "name=test-camera", "location=back"],
-            log=self.folder.path("camera.log"), environment=self.environment)
-        self.waiting.until("the camera", lambda: "ready" in self.camera.said(), LIMIT)
+        log = self.folder.path(f"camera-{self.number()}.log")
+        camera = Program("camera", [
+            self._camera_program, "format=YUY2", f"width={width}", f"height={height}", f"file={raw}",
+            f"node.name=test-camera-{location}", f"api.libcamera.location={location}"], log=log,
+            environment=self.environment)
+        self._cameras.append(camera)
+        self.waiting.until("the camera", lambda: "ready" in camera.said(), LIMIT)
 
     def hide_code(self):
-        """Unplugs the camera."""
-        if self.camera:
-            self.camera.kill()
-            self.camera = None
+        """Unplugs all cameras."""
+        while self._cameras:
+            self._cameras.pop().kill()
 
     def client(self, options):
         """Starts show-qr with options of the website."""

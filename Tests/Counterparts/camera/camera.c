@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A virtual camera of PipeWire for tests, which can lie about its frames:
 //
-//     camera format=NV12 width=960 height=540 file=gray.raw name=test [location=back] [lie=short] …
+//     camera format=NV12 width=960 height=540 file=gray.raw [lie=short] [node.name=test] [api.libcamera.location=back] …
 //
-// The file has one byte of gray per pixel, or for format=MJPG a JPEG. All other samples of a frame are negative, so that a
-// reader that takes the wrong one finds no code. The program prints "ready" when the daemon has the node, and "frames" when
-// frames flow, "idle" when no program takes them any more, and runs until a signal.
+// Other words are properties of the node. The file has one byte of gray per pixel, or for format=MJPG a JPEG. All other
+// samples of a frame are negative, so that a reader that takes the wrong one finds no code. The program prints "ready" when
+// the daemon has the node, and "frames" when frames flow, "idle" when no program takes them any more, and runs until a signal.
 #include <pipewire/pipewire.h>
 #include <signal.h>
 #include <spa/buffer/meta.h>
