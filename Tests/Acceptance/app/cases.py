@@ -215,23 +215,69 @@ def exported(env, name):
         check(found == ["passkeys", "scan"], f"the session bus has the actions {found}")
 
 
+def set_up(app, look=lambda page: None):
+    """Goes through the first start; `look` is called with the name of a page."""
+    app.tap("Begin")
+    app.until_named("Choose a Relay")
+    look("relay")
+    app.tap("Enter Its Name", "radio button")
+    app.tap("Number or host name", "text", "entry")
+    app.type("cable.example")
+    app.tap("Check and Save")
+    app.tap("Next")
+    app.tap("Choose a PIN")
+    app.until_named("Write Down a Recovery Code")
+    app.tap("Later")
+    app.until_named("Unlock Passkeys", "button")
+
+
 def welcome(env, name):
     """The first start, to the list."""
     with env.open(name, story="no-vault") as app:
-        app.tap("Begin")
-        app.until_named("Choose a Relay")
-        check_page(app, "relay")
-        app.tap("Enter Its Name", "radio button")
-        app.tap("Number or host name", "text", "entry")
-        app.type("cable.example")
-        app.tap("Check and Save")
-        app.tap("Next")
-        app.tap("Choose a PIN")
-        app.until_named("Write Down a Recovery Code")
-        app.tap("Later")
-        app.until_named("Unlock Passkeys", "button")
+        set_up(app, lambda page: check_page(app, page))
         told = [one for one in app.commands if isinstance(one, str)]
         check(told[:1] == ["setup --json --tunnel-domain=cable.example"], f"told {told}")
+
+
+def newcomer(env, name):
+    """Five tasks of a person who does not know the app, with the fewest taps that each can need."""
+    with env.open(f"{name}-set-up", story="no-vault") as app:
+        set_up(app)
+        app.picture("-list")
+        needed = {"set up": app.taps}
+    with env.open(f"{name}-scan") as app:
+        app.tap("Scan a Code")
+        app.until_named("Image", "button")
+        needed["scan"] = app.taps
+    with env.open(f"{name}-find") as app:
+        unlock(app)
+        app.picture("-list")
+        app.tap("Search passkeys", "entry", "text")
+        app.type("git")
+        app.until_gone("example.com")
+        app.tap("ada", "list item")
+        app.until_named("Delete Passkey…", "button")
+        needed["find"] = app.taps
+    with env.open(f"{name}-delete") as app:
+        unlock(app)
+        app.tap(ADA)
+        app.until_named("Delete Passkey…", "button")
+        app.picture("-details")
+        app.tap("Delete Passkey…")
+        app.until_named("The passkey of example.com is deleted")
+        needed["delete"] = app.taps
+    with env.open(f"{name}-unlink") as app:
+        app.tap("Computers")
+        app.picture("-computers")
+        app.tap("work laptop")
+        app.picture("-computer")
+        app.tap("Forget…")
+        app.picture("-question")
+        app.tap("Forget")
+        app.until_commanded("forget", lambda one: one == f"links forget --json -- {'aa' * 16}")
+        needed["unlink"] = app.taps
+    check(needed == {"set up": 7, "scan": 1, "find": 3, "delete": 3, "unlink": 4}, f"taps: {needed}")
+    return ", ".join(f"{task} {taps}" for task, taps in needed.items())
 
 
 def check_device(env, name):
@@ -284,6 +330,6 @@ def large_text(env, name):
 CASES = {
     "passkeys": passkeys, "managed": managed, "rename": rename, "delete": delete, "declined": declined, "locked": locked,
     "link": link, "lost": lost, "cancelled": cancelled, "no-camera": no_camera, "exported": exported, "welcome": welcome,
-    "check-device": check_device, "computers": computers, "vault": vault, "large-text": large_text,
+    "newcomer": newcomer, "check-device": check_device, "computers": computers, "vault": vault, "large-text": large_text,
     "paste": paste, "files": files, "activated": activated,
 }

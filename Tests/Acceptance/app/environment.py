@@ -42,6 +42,8 @@ class App:
     def __init__(self, env, name, size, story, arguments, variables, resources):
         self._env, self._name, self._size = env, name, size
         self.waiting = waiting = Waiting(env.signals)
+        #: The number of taps so far.
+        self.taps = 0
         self._parts = []
         settings = env.folder.scratch / name
         settings.mkdir()
@@ -248,6 +250,7 @@ class App:
         self.waiting.until(f"{name!r} to rest", rests, 30, pause=0.1)
         left, top, width, height = place
         self._click(left + width // 2 + BORDER, top + height // 2 + BORDER)
+        self.taps += 1
 
     def _click(self, x, y, button=1):
         brief(["xdotool", "mousemove", "--window", self.until_open(), str(x), str(y), "click", str(button)],
