@@ -28,6 +28,8 @@ def welcome(env, name):
         app.tap("New PIN again", "text", "entry", process=sheet)
         app.type(PIN)
         app.tap("Set PIN", "button", process=sheet)
+        # On a phone, the sheet covers the app until it has closed.
+        app.until_no_sheet()
         app.tap("Later")
         app.until_named("Unlock Passkeys", "button")
 

@@ -11,6 +11,7 @@ from shell import DISPLAY, HEIGHT, SCALE, TOP, WIDTH, Phosh
 from harness.accessibility import ScreenReader
 from harness.command import REPOSITORY
 from harness.phone import PINENTRY
+from harness.programs import brief
 from harness.relay import DOMAIN, HOST
 from harness.screen import Screen
 from harness.waiting import must
@@ -161,14 +162,37 @@ class PhoneApp(App):
         return window_of(self.elements(process))
 
     def tap(self, name, *roles, process=None):
-        """Taps an element once it can be used; without animations, it rests."""
-        self._env.tap(self.until_named(name, *(roles or TAPPED), process=process)[3])
+        """Taps an element once it can be used and rests: a sheet that grows has moved it before it says so."""
+        place = None
+
+        def rests():
+            nonlocal place
+            before, place = place, self.until_named(name, *(roles or TAPPED), process=process)[3]
+            return place == before
+
+        self._env.waiting.until(f"{name!r} to rest", rests, LIMIT, pause=0.1)
+        self._env.tap(place)
 
     def give_pin(self, pin=PIN, agree="Continue"):
         sheet = self.sheet()
         self.until_named(agree, "button", process=sheet)
+        self._env.waiting.until("the field for the PIN to have the focus", lambda: any(
+            "focused" in one[2] and one[1] == "PIN" for one in self.elements(sheet)), LIMIT)
         self.type(pin)
         self.press("Return")
+        self._env.waiting.until("the sheet to go on", lambda: not any(
+            one[0] == "button" and one[1] == agree for one in self.elements(sheet)), LIMIT)
+
+    def color(self, place):
+        """Returns red, green and blue of the left end of an element on the screen, from 0 to 255."""
+        left, top, _, height = place
+        picture = self._env.folder.path(f"{self._name}-color.png")
+        self._env.screen.picture(picture)
+        spot = f"2x2+{(left + 8) * SCALE}+{round((TOP + top + height / 2) * SCALE)}"
+        said = brief(["convert", str(picture), "-crop", spot, "-format",
+                      " ".join(f"%[fx:round(255*mean.{part})]" for part in "rgb"), "info:"],
+                     environment=self._env.environment)
+        return tuple(map(int, said.stdout.split()))
 
 
 class Listener(PhoneApp):

@@ -58,7 +58,9 @@ class Phosh:
 
     def tap(self, x, y):
         """Taps a point of the screen, in pixels of windows."""
-        brief(["xdotool", "mousemove", str(round(x * SCALE)), str(round(y * SCALE)), "click", "1"],
+        left, top = round(x * SCALE), round(y * SCALE)
+        # The pointer comes from elsewhere, as a finger does: GTK gives a click to the widget that was there at the last motion.
+        brief(["xdotool", "mousemove", str(left - SCALE), str(top), "mousemove", str(left), str(top), "click", "1"],
               environment=self._environment)
 
     def find(self, name, *roles):
