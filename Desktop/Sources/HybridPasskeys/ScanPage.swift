@@ -139,7 +139,6 @@ final class ScanPage {
     // MARK: - The request
 
     private func start(_ command: AuthCommand, _ code: ScannedCode?) {
-        update()
         process = AuthProcess.run(
             command,
             for: window.element,
@@ -164,6 +163,8 @@ final class ScanPage {
         if let code {
             process?.write(UnsafeRawBufferPointer(code.line.memory))
         }
+        // Last, because it waits for the end of the camera.
+        update()
     }
 
     // MARK: - The page

@@ -79,11 +79,21 @@ extension FrameLayout {
     ///   - offset: Start of the first plane's block in the copy.
     ///   - target: `width` × `height` bytes.
     func writeGray(from source: UnsafeBufferPointer<UInt8>, offset: Int, to target: UnsafeMutableBufferPointer<UInt8>) {
+        // The loops use pointers, which check no bounds.
+        precondition(target.count >= width * height && source.count >= offset + first.end)
+        guard let bytes = source.baseAddress, var pixels = target.baseAddress else { return }
         let step = format.pixelStep
         for y in 0..<height {
-            var position = offset + first.start + y * first.stride + format.grayOffset
-            for index in y * width..<(y + 1) * width {
-                target[index] = source[position]
+            let start = offset + first.start + y * first.stride + format.grayOffset
+            var position = bytes + start
+            let end = pixels + width
+            if step == 1 {
+                pixels.update(from: position, count: width)
+                pixels = end
+            }
+            while pixels < end {
+                pixels.pointee = position.pointee
+                pixels += 1
                 position += step
             }
         }

@@ -26,60 +26,101 @@ struct FramePreview {
     static func step(_ width: Int, _ most: Int) -> Int { max(1, (width + most - 1) / max(1, most)) }
 
     /// Writes red, green and blue of each pixel.
+    ///
+    /// A viewfinder does this many times per second, so what a row has in common is computed once.
+    ///
+    /// - Parameters:
+    ///   - source: A copy of all blocks up to the end of their planes.
+    ///   - target: `width` × `height` × 3 bytes.
     func write(from source: UnsafeBufferPointer<UInt8>, to target: UnsafeMutableBufferPointer<UInt8>) {
-        var index = 0
-        for row in 0..<height {
-            for column in 0..<width {
-                let color = color(source, min(column * step, layout.width - 1), min(row * step, layout.height - 1))
-                target[index] = color.red
-                target[index + 1] = color.green
-                target[index + 2] = color.blue
-                index += 3
-            }
+        // The loops use pointers, which check no bounds.
+        precondition(target.count >= width * height * 3)
+        for plane in [layout.first] + layout.colors {
+            precondition(source.count >= offsets[plane.block] + plane.end)
         }
-    }
-
-    private typealias Color = (red: UInt8, green: UInt8, blue: UInt8)
-
-    private func color(_ source: UnsafeBufferPointer<UInt8>, _ x: Int, _ y: Int) -> Color {
+        guard let bytes = source.baseAddress, var pixels = target.baseAddress else { return }
         let format = layout.format
-        let plane = layout.first
-        let pixel = offsets[plane.block] + plane.start + y * plane.stride + x * format.pixelStep
-        let gray = source[pixel + format.grayOffset]
-        switch format.family {
-        case .colors:
-            let others = format.redAndBlueOffsets
-            return (source[pixel + others.red], gray, source[pixel + others.blue])
-        case .gray: return (gray, gray, gray)
-        case .pairs:
-            let pair = offsets[plane.block] + plane.start + y * plane.stride + x / 2 * 4
-            let first = format == .yuy2 ? 1 : 0
-            return Self.color(gray, blue: source[pair + first], red: source[pair + first + 2])
-        case .pairedPlane:
-            guard let colors = layout.colors.first else { return (gray, gray, gray) }
-            let pair = offsets[colors.block] + colors.start + y / 2 * colors.stride + x / 2 * 2
-            let (one, other) = (source[pair], source[pair + 1])
-            return format.hasRedFirst
-                ? Self.color(gray, blue: other, red: one) : Self.color(gray, blue: one, red: other)
-        case .twoPlanes:
-            guard layout.colors.count == 2 else { return (gray, gray, gray) }
-            let one = sample(source, layout.colors[0], x, y)
-            let other = sample(source, layout.colors[1], x, y)
-            return format.hasRedFirst
-                ? Self.color(gray, blue: other, red: one) : Self.color(gray, blue: one, red: other)
+        let pixelStep = step * format.pixelStep
+        for row in 0..<height {
+            let y = min(row * step, layout.height - 1)
+            let start = position(of: layout.first, row: y)
+            let gray = start + format.grayOffset
+            switch format.family {
+            case .colors:
+                let others = format.redAndBlueOffsets
+                copy(bytes + start + others.red, bytes + gray, bytes + start + others.blue, pixelStep, to: pixels)
+            case .pairs:
+                let first = start + (format == .yuy2 ? 1 : 0)
+                convert(bytes + gray, pixelStep, blue: bytes + first, red: bytes + first + 2, pairStep: 4, to: pixels)
+            case .pairedPlane where !layout.colors.isEmpty:
+                let first = bytes + position(of: layout.colors[0], row: y / 2)
+                let (blue, red) = format.hasRedFirst ? (first + 1, first) : (first, first + 1)
+                convert(bytes + gray, pixelStep, blue: blue, red: red, pairStep: 2, to: pixels)
+            case .twoPlanes where layout.colors.count == 2:
+                let first = bytes + position(of: layout.colors[0], row: y / 2)
+                let second = bytes + position(of: layout.colors[1], row: y / 2)
+                let (blue, red) = format.hasRedFirst ? (second, first) : (first, second)
+                convert(bytes + gray, pixelStep, blue: blue, red: red, pairStep: 1, to: pixels)
+            case .gray, .pairedPlane, .twoPlanes:
+                copy(bytes + gray, bytes + gray, bytes + gray, pixelStep, to: pixels)
+            }
+            pixels += width * 3
         }
     }
 
-    private func sample(_ source: UnsafeBufferPointer<UInt8>, _ plane: FrameLayout.Plane, _ x: Int, _ y: Int) -> UInt8 {
-        source[offsets[plane.block] + plane.start + y / 2 * plane.stride + x / 2]
+    /// Returns the position of a row of a plane in the copy.
+    private func position(of plane: FrameLayout.Plane, row: Int) -> Int {
+        offsets[plane.block] + plane.start + row * plane.stride
     }
 
-    /// Returns the color of a pixel (ITU-R BT.601, limited range).
-    private static func color(_ luma: UInt8, blue: UInt8, red: UInt8) -> Color {
-        let (bright, blue, red) = (298 * (Int(luma) - 16) + 128, Int(blue) - 128, Int(red) - 128)
-        func clamped(_ value: Int) -> UInt8 { UInt8(min(max(value >> 8, 0), 255)) }
-        return (
-            clamped(bright + 409 * red), clamped(bright - 100 * blue - 208 * red), clamped(bright + 516 * blue)
-        )
+    private typealias Samples = UnsafePointer<UInt8>
+
+    /// Writes a row of colors.
+    private func copy(
+        _ red: Samples,
+        _ green: Samples,
+        _ blue: Samples,
+        _ pixelStep: Int,
+        to target: UnsafeMutablePointer<UInt8>
+    ) {
+        var (source, index, column) = (0, 0, 0)
+        while column < width {
+            target[index] = red[source]
+            target[index + 1] = green[source]
+            target[index + 2] = blue[source]
+            source += pixelStep
+            index += 3
+            column += 1
+        }
+    }
+
+    /// Writes a row of luma and of colors that each two pixels share (ITU-R BT.601, limited range).
+    private func convert(
+        _ luma: Samples,
+        _ pixelStep: Int,
+        blue: Samples,
+        red: Samples,
+        pairStep: Int,
+        to target: UnsafeMutablePointer<UInt8>
+    ) {
+        var (source, index, x) = (0, 0, 0)
+        let end = width * step
+        while x < end {
+            let pair = x / 2 * pairStep
+            let bright = 298 * (Int(luma[source]) - 16) + 128
+            let (blue, red) = (Int(blue[pair]) - 128, Int(red[pair]) - 128)
+            target[index] = Self.clamped(bright + 409 * red)
+            target[index + 1] = Self.clamped(bright - 100 * blue - 208 * red)
+            target[index + 2] = Self.clamped(bright + 516 * blue)
+            source += pixelStep
+            index += 3
+            x += step
+        }
+    }
+
+    private static func clamped(_ value: Int) -> UInt8 {
+        let value = value >> 8
+        // The functions min and max are slow without optimization, as in tests.
+        return value < 0 ? 0 : value > 255 ? 255 : UInt8(truncatingIfNeeded: value)
     }
 }

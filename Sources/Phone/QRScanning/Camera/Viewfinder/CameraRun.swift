@@ -35,8 +35,14 @@ final class CameraRun {
         replace: @escaping (ViewfinderPicture) -> Bool
     ) throws(CameraError) {
         (self.options, self.thread, self.report, self.replace) = (options, thread, report, replace)
-        camera = try PipeWireCamera(options.selection, daemon: options.daemon)
+        // First, because its process starts meanwhile.
         search = try FrameSearch(options) { [thread] in thread.waker.wake() }
+        do throws(CameraError) {
+            camera = try PipeWireCamera(options.selection, daemon: options.daemon)
+        } catch {
+            search.end()
+            throw error
+        }
     }
 
     /// Ends the search; the camera ends with this object.
@@ -61,13 +67,14 @@ final class CameraRun {
         if let result = search.takeResult() { try handle(result) }
         guard !isOver, let frame = try camera.takeFrame() else { return }
         do throws(PictureError) {
-            if isShown {
-                nextPicture = now + .seconds(1) / max(1, options.picturesPerSecond)
-                try show(frame)
-            }
+            // First, because the search takes the longest, and in a process of its own.
             if isSearched {
                 nextSearch = now + Self.searchInterval
                 search.begin(try frame.searchable())
+            }
+            if isShown {
+                nextPicture = now + .seconds(1) / max(1, options.picturesPerSecond)
+                try show(frame)
             }
         } catch {
             throw .picture(error)

@@ -4,7 +4,7 @@ internal import HybridThreads
 
 /// A search in one frame after the other, on a thread of its own and in a process of their own.
 ///
-/// Compressed frames are decoded there, too, in a second process.
+/// Compressed frames are decoded there, too, in a second process, which starts with the first of them.
 final class FrameSearch: Sendable {
     private struct Shared: Sendable {
         var frame: CameraFrame?
@@ -14,27 +14,28 @@ final class FrameSearch: Sendable {
         var compressed: CameraFrame?
         var picture: Result<ViewfinderPicture, PictureError>?
         var isDecoding = false
+        /// The process that decodes, if there was a compressed frame.
+        var decoder: DecoderProcess?
+        /// True if no process may start any more.
+        var isEnded = false
     }
 
     private let shared: Locked<Shared>
     private let thread: StoppableThread
     private let process: DecoderProcess
-    private let decoder: DecoderProcess
 
-    /// Starts the thread and the processes.
+    /// Starts the thread and the process that searches.
     ///
     /// - Parameters:
     ///   - options: The codes and pictures that are wanted, and the program of the processes.
     ///   - onResult: Called on the thread when there is a result.
     /// - Throws: ``CameraError``.
     init(_ options: CameraSession.Options, onResult: @escaping @Sendable () -> Void) throws(CameraError) {
-        let process = try Self.process(.frames, options.wantedStarts, options)
-        let decoder: DecoderProcess
-        do throws(CameraError) {
-            decoder = try Self.process(.previews, ["\(options.pictureWidth)"], options)
+        let process: DecoderProcess
+        do throws(PictureError) {
+            process = try DecoderProcess(.frames, beginningWith: options.wantedStarts, program: options.program)
         } catch {
-            process.end()
-            throw error
+            throw .picture(error)
         }
         let shared = Locked(Shared())
         let thread = StoppableThread.start { thread in
@@ -45,7 +46,9 @@ final class FrameSearch: Sendable {
                     return (shared.frame, shared.compressed)
                 }
                 if let compressed {
-                    let picture = decoder.preview(of: compressed)
+                    let picture = Result { () throws(PictureError) in
+                        try FrameSearch.decoder(shared, options).preview(of: compressed).get()
+                    }
                     shared.withLock { $0.picture = picture }
                     onResult()
                 }
@@ -56,26 +59,30 @@ final class FrameSearch: Sendable {
                 }
             }
             process.end()
-            decoder.end()
+            shared.withLock { $0.decoder }?.end()
         }
         guard let thread else {
             process.end()
-            decoder.end()
             throw .noThread
         }
-        (self.shared, self.thread, self.process, self.decoder) = (shared, thread, process, decoder)
+        (self.shared, self.thread, self.process) = (shared, thread, process)
     }
 
-    private static func process(
-        _ purpose: PictureProcess.Purpose,
-        _ text: [String],
+    /// Returns the process that decodes compressed frames, which most cameras do not need; the first call starts it.
+    private static func decoder(
+        _ shared: Locked<Shared>,
         _ options: CameraSession.Options
-    ) throws(CameraError) -> DecoderProcess {
-        do throws(PictureError) {
-            return try DecoderProcess(purpose, beginningWith: text, program: options.program)
-        } catch {
-            throw .picture(error)
+    ) throws(PictureError) -> DecoderProcess {
+        if let decoder = shared.withLock({ $0.decoder }) { return decoder }
+        let width = "\(options.pictureWidth)"
+        let decoder = try DecoderProcess(.previews, beginningWith: [width], program: options.program)
+        let isEnded = shared.withLock { shared in
+            shared.decoder = decoder
+            return shared.isEnded
         }
+        // The end has not seen it.
+        if isEnded { decoder.kill() }
+        return decoder
     }
 
     /// True if a frame can be searched.
@@ -126,7 +133,11 @@ final class FrameSearch: Sendable {
     func end() {
         thread.requestStop()
         process.kill()
-        decoder.kill()
+        let decoder = shared.withLock { shared in
+            shared.isEnded = true
+            return shared.decoder
+        }
+        decoder?.kill()
         thread.stop()
     }
 }
