@@ -133,9 +133,10 @@ struct VaultInitCommand: AsyncParsableCommand {
         let location = try options.location.location()
         let directory = location.directory
         let status: VaultStatus?
-        do {
+        do throws(VaultError) {
             status = try Vault.status(at: location)
-        } catch VaultError.doesNotExist {
+        } catch {
+            guard case .doesNotExist = error else { throw error }
             status = nil
         }
         guard let status else {
