@@ -3,6 +3,7 @@
 
 See ../README.md; scripts/acceptance starts this program with its dependencies.
 """
+import os
 import sys
 from pathlib import Path
 
@@ -10,18 +11,22 @@ from pathlib import Path
 COUNTERPARTS = Path(__file__).resolve().parents[2] / "Counterparts"
 sys.path.append(str(COUNTERPARTS))
 
-from cases import CASES
+from cases import ALONE, CASES
 from environment import NearbyEnvironment
-from harness.command import Arguments, names_of
+from harness.command import Arguments, count, names_of
 from harness.suite import run_suite
 
-TOOLS = ("setpriv", "openssl", "dbus-daemon", "dbus-monitor")
+TOOLS = ("setpriv", "openssl", "dbus-daemon", "dbus-monitor", "strace")
 
 
 def arguments():
     parser = Arguments("acceptance nearby", __doc__.splitlines()[0])
     parser.add_argument("--cases", type=names_of("case", CASES), default=tuple(CASES), metavar="A,B",
                         help=f"cases, of {', '.join(CASES)}; default all")
+    parser.add_argument("--all", action="store_true",
+                        help="kill our programs at every system call that counts instead of at a few; takes minutes")
+    parser.add_argument("--at-once", type=count(what="cases"), default=(os.cpu_count() or 1) + 1, metavar="N",
+                        help="number of cases that run at the same time; default one more than there are processors")
     options = parser.parse_args()
     parser.require(TOOLS, "run linked")
     return options, parser.programs(options.bin_dir, "client", "relay", "auth", "lab")
@@ -30,8 +35,9 @@ def arguments():
 def main():
     options, programs = arguments()
     return run_suite("nearby", {name: CASES[name] for name in options.cases},
-                     lambda folder, signals: NearbyEnvironment(programs, folder, signals, COUNTERPARTS),
-                     keep=options.keep)
+                     lambda folder, signals: NearbyEnvironment(programs, folder, signals, COUNTERPARTS,
+                                                               options.all),
+                     keep=options.keep, at_once=options.at_once, alone=ALONE)
 
 
 if __name__ == "__main__":

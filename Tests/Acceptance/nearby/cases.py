@@ -3,10 +3,11 @@
 import json
 import re
 
-from environment import LIMIT, ORIGIN, RECEIVER, Run
+from environment import FULL_DISK, LIMIT, ORIGIN, RECEIVER, Run
 from harness.waiting import must
 from hostile import hostile_givers, hostile_receivers
 from killed import killed_givers, killed_receivers
+from killed_programs import CASES as KILLED_PROGRAMS
 
 
 def one(env):
@@ -45,11 +46,13 @@ def move(env):
     must((giving.result["given"], giving.result["deleted"], receiving.result["added"]) == (200, 200, 200),
          f"found {giving.result} and {receiving.result}")
     must(giver.passkeys == [] and receiver.passkeys == accounts, "expected all passkeys to have moved")
+    last = giving.event("stored")
+    must(last["count"] == last["of"] == "200", f"expected the last batch; found {last}")
     # One of them back: a deleted passkey may return.
     name = receiver.command("passkeys", "list", "--json")["passkeys"][0]
     env.transfer(receiver, giver, name["id"], "--move")
     must(giver.passkeys == [name["userName"]] and len(receiver.passkeys) == 199, "expected one passkey to be back")
-    return f"{len(accounts)} passkeys"
+    return f"{len(accounts)} passkeys, the last stored {last['elapsed_ms'] / 1000:.1f} s after the scan"
 
 
 def join(env):
@@ -197,7 +200,7 @@ def disk_full(env):
     """The receiver's disk is full: nothing is stored there, nothing is deleted here, and the other side is told."""
     giver, receiver = env.device("ada").with_passkeys("ada@example.com", "bob@example.com"), env.device("bob")
     receiver.with_passkeys()
-    receiving = receiver.receive(full_disk=True)
+    receiving = receiver.receive(prefix=FULL_DISK)
     giving = giver.give(receiving.code, "--all", "--move")
     env.ended(receiving, 74, "can't be written")
     env.ended(giving, 74, "no room")
@@ -223,7 +226,7 @@ def show_code(env, options):
     argv = [env.programs.client, "show-qr", "--json", "--request", request, "--origin", ORIGIN, "--adapter", RECEIVER,
             "--no-phones", *env.route]
     return env.keep(Run("hybrid-client", argv, env, log=env.folder.path(f"client-{number}.log"),
-                        environment=env.environment(XDG_STATE_HOME=str(env.folder.scratch / "client"))))
+                        environment=env.environment(XDG_STATE_HOME=str(env.folder.scratch / f"client-{number}"))))
 
 
 def code_of(env, client):
@@ -237,9 +240,12 @@ def response_of(client):
     return next(event for event in client.events if "rawId" in event)
 
 
+# The long ones first, so that none of them runs alone at the end. Only `move` prints a time, and `relay-log` reads what all others
+# have left.
 CASES = {
-    "one": one, "move": move, "join": join, "python-receiver": python_receiver, "python-giver": python_giver,
-    "refused": refused, "stranger": stranger, "codes": codes, "withheld": withheld, "files": files,
-    "disk-full": disk_full, "killed-receivers": killed_receivers, "killed-givers": killed_givers,
-    "hostile-receivers": hostile_receivers, "hostile-givers": hostile_givers, "relay-log": relay_log,
+    "move": move, "hostile-givers": hostile_givers, "hostile-receivers": hostile_receivers,
+    "killed-receivers": killed_receivers, "killed-givers": killed_givers, **KILLED_PROGRAMS, "one": one, "join": join,
+    "withheld": withheld, "disk-full": disk_full, "files": files, "refused": refused, "stranger": stranger, "codes": codes,
+    "python-receiver": python_receiver, "python-giver": python_giver, "relay-log": relay_log,
 }
+ALONE = ("move", "relay-log")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Environment of transfers: radio, relay, and devices with vaults of their own."""
 import base64
+import itertools
 import json
 import re
 import secrets
@@ -22,6 +23,8 @@ ORIGIN = "https://localhost"
 # The limits cost time after a failure only.
 LIMIT = 60
 GIVER, RECEIVER = "hci1", "hci0"
+# Folders of a device that commands change.
+PARTS = ("vault", "state")
 # No file may have more than 512 bytes: records do not fit, the other files do. The output goes through a pipe, which has no limit.
 FULL_DISK = ["bash", "-o", "pipefail", "-c", """sh -c 'trap "" XFSZ; ulimit -f 1; exec "$@"' sh "$@" 2>&1 | cat""", "bash"]
 
@@ -29,11 +32,11 @@ FULL_DISK = ["bash", "-o", "pipefail", "-c", """sh -c 'trap "" XFSZ; ulimit -f 1
 class NearbyEnvironment(TestEnvironment):
     """Everything that a transfer needs."""
 
-    def __init__(self, programs, folder, signals, counterparts):
+    def __init__(self, programs, folder, signals, counterparts, is_thorough):
         super().__init__()
         self.folder, self.waiting, self.programs = folder, Waiting(signals), programs
-        self.counterparts = counterparts
-        self._number = 0
+        self.counterparts, self.is_thorough = counterparts, is_thorough
+        self._numbers = itertools.count(1)
 
     def start(self):
         self.certificates = Certificates(self.folder.scratch / "certificates", HOST, self.folder.environment())
@@ -44,8 +47,7 @@ class NearbyEnvironment(TestEnvironment):
 
     def number(self):
         """Returns the next number for a file."""
-        self._number += 1
-        return self._number
+        return next(self._numbers)
 
     def environment(self, **more):
         return self.folder.environment(DBUS_SYSTEM_BUS_ADDRESS=self.radio.address, **more)
@@ -96,18 +98,23 @@ class Run(Program):
         """The JSON objects of the output so far."""
         return [json.loads(line) for line in self.said().split("\n")[:-1] if line.startswith("{")]
 
+    def has(self, name):
+        """Returns a list with the last state, notice or other event of a name, if any."""
+        return [event for event in self.events
+                if name in (event.get("state"), event.get("notice"), event.get("event"))][-1:]
+
     def event(self, name):
         """Waits for a state, a notice or another event; returns the last one."""
-        def found():
-            return [event for event in self.events
-                    if name in (event.get("state"), event.get("notice"), event.get("event"))][-1:]
-
         def look():
-            if self.status is not None and not found():
+            if self.status is not None and not self.has(name):
                 must(False, f"expected {name} from {self.name}; it {self.ending}: {self.said()}")
-            return found()
+            return self.has(name)
 
         return self._env.waiting.until(f"{name} from {self.name}", look, LIMIT)[0]
+
+    @property
+    def has_code(self):
+        return re.search(r"HYBRID:/\d+", self.said()) is not None
 
     @property
     def code(self):
@@ -145,10 +152,10 @@ class Device:
         return self._env.environment(XDG_STATE_HOME=str(self.folder / "state"), PERSON_LOG=str(self._log),
                                      PERSON_PIN=PIN, PERSON_ANSWER=answer, PERSON_MAY=str(permission))
 
-    def start(self, *words, text=None, answer="yes", permission="", full_disk=False):
-        """Starts a command of hybrid-auth with this vault."""
+    def start(self, *words, text=None, answer="yes", permission="", prefix=()):
+        """Starts a command of hybrid-auth with this vault; `prefix` is a command that starts it in some way."""
         env = self._env
-        argv = [*(FULL_DISK if full_disk else []), env.programs.auth, *words, "--vault", self.vault, "--pinentry", PINENTRY]
+        argv = [*prefix, env.programs.auth, *words, "--vault", self.vault, "--pinentry", PINENTRY]
         return env.keep(Run(f"hybrid-auth {words[0]}", argv, env, log=env.folder.path(f"{self.name}-{env.number()}.log"),
                             text=text, environment=self._environment(answer, permission)))
 
@@ -214,6 +221,27 @@ class Device:
         """Returns the files of the records."""
         return {str(path.relative_to(self.vault)) for path in self.vault.glob("records/*/*")
                 if not path.name.startswith(".")}
+
+    def save(self):
+        """Keeps a copy of vault and state for `restore`."""
+        self._remove(self._saved)
+        for part in PARTS:
+            shutil.copytree(self.folder / part, self._saved / part)
+
+    def restore(self):
+        """Puts vault and state back as they were."""
+        for part in PARTS:
+            self._remove(self.folder / part)
+            shutil.copytree(self._saved / part, self.folder / part)
+
+    @property
+    def _saved(self):
+        return self.folder / "saved"
+
+    @staticmethod
+    def _remove(folder):
+        if folder.exists():
+            shutil.rmtree(folder)
 
     def sync_to(self, other):
         """Copies the files of the vault, as a file sync does."""
