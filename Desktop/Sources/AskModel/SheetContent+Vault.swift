@@ -44,6 +44,9 @@ extension SheetContent {
         case "forget": tr("Forget this computer?")
         case "join": tr("Open this vault on this device?")
         case "init": tr("Make a vault?")
+        case "give": tr("Give passkeys of this vault to another one?")
+        case "receive": tr("Add passkeys of another vault to this one?")
+        case "hand-over": tr("Let another device become a device of this vault?")
         default: tr("Open this vault?")
         }
     }

@@ -19,8 +19,7 @@ struct SheetVaultTests {
         arguments: [
             "list", "show", "history", "rename", "delete", "session", "signal", "import", "export", "change-pin",
             "add-passphrase", "recovery-code", "tpm", "finger", "backup", "restore", "rekey", "accept", "forget",
-            "join",
-            "init",
+            "join", "give", "receive", "hand-over", "init",
         ]
     )
     func purposes(name: String) {
