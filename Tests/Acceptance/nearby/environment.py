@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Environment of transfers: radio, relay, and devices with vaults of their own."""
-import base64
 import itertools
 import json
 import re
-import secrets
 import shutil
 import sys
 
@@ -12,6 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from harness.certificates import Certificates
 from harness.environment import TestEnvironment
+from harness.exchange_file import exchange_document
 from harness.phone import PIN, PINENTRY
 from harness.programs import Program, brief
 from harness.radio import VirtualRadio
@@ -192,7 +191,7 @@ class Device:
     def add(self, *accounts, site="example.com"):
         """Imports a new passkey for each account."""
         file = self.folder / "import.json"
-        file.write_text(json.dumps(exchange_document(site, accounts)))
+        file.write_text(json.dumps(exchange_document(site, accounts, new_key)))
         self.command("import", file)
         file.unlink()
 
@@ -248,18 +247,6 @@ class Device:
         shutil.copytree(self.vault, other.vault, dirs_exist_ok=True)
 
 
-def exchange_document(site, accounts):
-    """Returns a document of the Credential Exchange Format."""
-    def text(data):
-        return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
-
-    def item(account):
-        key = ec.generate_private_key(ec.SECP256R1()).private_bytes(
-            Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
-        return {"id": text(secrets.token_bytes(16)), "title": site, "credentials": [{
-            "type": "passkey", "credentialId": text(secrets.token_bytes(16)), "rpId": site, "username": account,
-            "userDisplayName": account, "userHandle": text(account.encode()), "key": text(key)}]}
-
-    return {"version": {"major": 1, "minor": 0}, "exporterRpId": "example.invalid", "exporterDisplayName": "test",
-            "timestamp": 1, "accounts": [{"id": text(bytes(16)), "username": "", "email": "", "collections": [],
-                                          "items": [item(account) for account in accounts]}]}
+def new_key():
+    """Returns a new private key of P-256 as PKCS #8."""
+    return ec.generate_private_key(ec.SECP256R1()).private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())

@@ -13,8 +13,9 @@ ACCOUNTS = ["ada@example.com", "bob@example.com"]
 # More than one batch of 64.
 MANY = [f"user{number:02}@example.com" for number in range(66)]
 FILE_CALLS, MESSAGE_CALLS = ("fsync", "linkat", "renameat", "unlinkat"), ("writev",)
-# A point of each kind: the second passkey, the state after both of them, and a message that says so.
-FEW = {"fsync": (12,), "linkat": (2,), "unlinkat": (2,), "writev": (7,)}
+# A point of each kind: the second passkey, the state after both of them, and a message that says so. The last number that a run
+# reaches counts, because messages may share a system call.
+FEW = {"fsync": (12,), "linkat": (2,), "unlinkat": (2,), "writev": (7, 6, 5, 4)}
 
 
 class Killed:
@@ -36,9 +37,8 @@ class Killed:
                 number = 1
                 while self._at(call, number):
                     number += 1
-            else:
-                for number in FEW.get(call, ()):
-                    must(self._at(call, number), f"expected {self._role} to make {call} {number} times")
+            elif call in FEW:
+                must(any(self._at(call, number) for number in FEW[call]), f"expected {self._role} to make {call} more often")
         return f"{self.points} points; passkeys here and there: {', '.join(sorted(self._outcomes))}"
 
     def _at(self, call, number):

@@ -24,10 +24,10 @@ TOOLS = ("setpriv", EMULATOR, "mmdebstrap", "mke2fs", "cpio", "depmod", "modprob
 PROGRAMS = ("hybrid-relay", "hybrid-client", "hybrid-auth", "hybrid-key", "hybrid-uhid")
 # Cases with guests whose clock does not depend on the host's load.
 COUNTED = ("key-device-pings",)
-# Those, and cases of inside/channels.py: each in its own guest.
+# Those, and cases of inside/channels.py and inside/transfers.py: each in its own guest.
 ALONE = COUNTED + tuple(f"ble-{name}" for name in (
     "channel", "offline", "foreign-device", "on-the-air", "refused", "unasked", "gone", "blocked", "astray", "closed", "silent",
-    "rubbish"))
+    "rubbish", "give", "move", "join"))
 # Cases of inside/desktop_key.py, which share a guest with systemd.
 WITH_SYSTEMD = tuple(f"key-{name}" for name in (
     "tools", "ssh", "pam", "two", "kill", "switch", "seat1", "ping", "flood", "status", "hardening", "calls"))

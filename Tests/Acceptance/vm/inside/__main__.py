@@ -14,13 +14,14 @@ from environment import RESULTS, TestEnvironment
 import faults
 import key_device
 import namespaces
+import transfers
 from harness.waiting import Failed, Interrupted, Signals
 
 TOGETHER = {**ceremonies.CASES, **faults.CASES, **namespaces.CASES, **key_device.CASES,
             **ceremonies.LAST}
 # The cases that share a guest, by the kind of guest.
 GUESTS = {"bluez": TOGETHER, "desktop": desktop_key.CASES}
-CASES = {**TOGETHER, **key_device.ALONE, **channels.CASES, **desktop_key.CASES, **desktop_key.ALONE}
+CASES = {**TOGETHER, **key_device.ALONE, **channels.CASES, **transfers.CASES, **desktop_key.CASES, **desktop_key.ALONE}
 USAGE = 64
 
 

@@ -112,7 +112,7 @@ class TestEnvironment:
         self._account = encode(secrets.token_bytes(16))
         # Vaults with a passkey.
         self._registered = set()
-        self._programs = []
+        self.programs = []
 
     def close(self):
         self.tidy()
@@ -120,9 +120,9 @@ class TestEnvironment:
 
     def tidy(self):
         """Ends all programs of a case."""
-        for program in self._programs:
+        for program in self.programs:
             program.stop()
-        self._programs = []
+        self.programs = []
 
     @property
     def network(self):
@@ -143,7 +143,7 @@ class TestEnvironment:
                    "--json", "--adapter", adapter, "--timeout", timeout, *self.network, *more]
         client = ReportingProgram(self, name, command, json.dumps({"publicKey": options}))
         client.challenge, client.registration = challenge, registration
-        self._programs.append(client)
+        self.programs.append(client)
         return client
 
     def code(self, client):
@@ -157,14 +157,14 @@ class TestEnvironment:
             "--pinentry", PINENTRY, "--json", "--adapter", adapter, "--timeout", timeout, *self.network, *more,
             "-"],
             code + "\n")
-        self._programs.append(phone)
+        self.programs.append(phone)
         return phone
 
     def doctor(self, before=()):
         """Returns the report of `hybrid-client doctor`, under the command `before` if it is not empty."""
         doctor = ReportingProgram(self, "doctor", [
             *before, PROGRAMS / "hybrid-client", "doctor", "--json", "--timeout", "5", *self.network])
-        self._programs.append(doctor)
+        self.programs.append(doctor)
         doctor.ended()
         return json.loads(doctor.output.read_text(encoding="utf-8"))
 
@@ -194,8 +194,8 @@ class TestEnvironment:
         client = self.client(registration, adapter=adapters.get("client", "hci0"))
         phone = self.phone(self.code(client), adapter=adapters.get("phone", "hci1"))
         seconds = self.finish(client, phone)
-        self._programs.remove(client)
-        self._programs.remove(phone)
+        self.programs.remove(client)
+        self.programs.remove(phone)
         return seconds
 
     @property
