@@ -120,31 +120,44 @@ enum FuzzedTransfer {
         )
     }
 
-    static func greetedReceiver() throws(TransferFailure) -> GreetedReceiver {
+    private static let ownRequest = ExportRequest(for: key)
+    // Made once, because keys and sealed payloads for each input would take most of the time.
+    private static let receiverGreeting = made { () throws(TransferFailure) in
         try giver.receive(receiver.frame, hash: hash)
     }
-
-    static func greetedGiver() throws(TransferFailure) -> GreetedGiver {
+    private static let giverGreeting = made { () throws(TransferFailure) in
         try receiver.receive(greetedReceiver().frame, hash: hash)
     }
-
-    static func sentOffer() throws(TransferFailure) -> SentOffer {
+    private static let offer = made { () throws(TransferFailure) in
         let compared = try greetedReceiver().receive(greetedGiver().frame)
         return try compared.answer(.agreed).offer(passkeys, isMove: false, time: 1_800_000_000)
     }
-
-    static func awaited() throws(TransferFailure) -> AwaitedItems {
+    private static let acceptance = made { () throws(TransferFailure) in
         try greetedGiver().receive(sentOffer().frame).answer(.agreed, which: nil, key: key)
     }
+    private static let batch = made { () throws(TransferFailure) in try sentOffer().receive(awaited().frame) }
 
-    static func sentBatch() throws(TransferFailure) -> SentBatch { try sentOffer().receive(awaited().frame) }
+    private static func made<Stage>(
+        _ stage: () throws(TransferFailure) -> Stage
+    ) -> Result<Stage, TransferFailure> {
+        Result(catching: stage)
+    }
+
+    static func greetedReceiver() throws(TransferFailure) -> GreetedReceiver { try receiverGreeting.get() }
+
+    static func greetedGiver() throws(TransferFailure) -> GreetedGiver { try giverGreeting.get() }
+
+    static func sentOffer() throws(TransferFailure) -> SentOffer { try offer.get() }
+
+    static func awaited() throws(TransferFailure) -> AwaitedItems { try acceptance.get() }
+
+    static func sentBatch() throws(TransferFailure) -> SentBatch { try batch.get() }
 
     /// Returns the message with a payload.
     static func sealed(_ payload: [UInt8]) throws(TransferFailure) -> TransferFrame {
         let place = PayloadPlace(index: 0, isLast: true)
         let bytes = payload.withUnsafeBytes { SecretBytes(copying: $0) }
-        let request = ExportRequest(for: key)
         let sealing = try sentOffer().sealing
-        return try sealing.seal(UnsafeRawBufferPointer(bytes.memory), at: place, for: request).frame()
+        return try sealing.seal(UnsafeRawBufferPointer(bytes.memory), at: place, for: ownRequest).frame()
     }
 }
