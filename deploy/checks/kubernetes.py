@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks deploy/kubernetes without a cluster.
+"""Checks deploy/kubernetes and deploy/helm without a cluster.
 
     kubernetes.py RENDERED.yaml… [--haproxy FOLDER]
 
-Each file is output of `kubectl kustomize`. Every object is validated against the Kubernetes schemas (without unknown
+Each file is output of `kubectl kustomize`, or of `helm template`. Every object is validated against the Kubernetes schemas (without unknown
 fields), the restricted pod security standard, and the objects it refers to. --haproxy writes the files of the ConfigMap
 to a directory, so that HAProxy can check them. HAProxy's rules must be those of deploy/haproxy/haproxy.cfg.
 """
@@ -35,6 +35,13 @@ def problem(text: str) -> None:
 
 def pods(objects: list) -> list:
     return [o for o in objects if o["kind"] in ("StatefulSet", "Deployment")]
+
+
+def balancers(objects: list) -> dict:
+    """Returns HAProxy's Deployment; a chart may have one of a prober as well."""
+    (found,) = [o for o in objects if o["kind"] == "Deployment"
+                and o["metadata"]["labels"]["app.kubernetes.io/component"] == "balancer"]
+    return found
 
 
 def containers(workload: dict) -> list:
@@ -140,7 +147,7 @@ def trust(objects: list) -> None:
                  and o["spec"]["podSelector"]["matchLabels"].items() <= labels.items()]
     if policy["policyTypes"] != ["Ingress", "Egress"] or "egress" in policy:
         problem("relay: a node needs no connections of its own")
-    (balancer,) = [o["spec"]["template"]["metadata"]["labels"] for o in objects if o["kind"] == "Deployment"]
+    balancer = balancers(objects)["spec"]["template"]["metadata"]["labels"]
     for rule in policy["ingress"]:
         ports = {port["port"] for port in rule["ports"]}
         for peer in rule.get("from", [{}]):
@@ -176,8 +183,7 @@ def relay(objects: list) -> int:
     headless = services[workload["spec"]["serviceName"]]
     if headless["clusterIP"] != "None" or headless.get("publishNotReadyAddresses") is not True:
         problem("relay: its Service must be headless and publish addresses that are not ready")
-    (balancer,) = [o for o in objects if o["kind"] == "Deployment"]
-    if balancer["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] <= LONGEST:
+    if balancers(objects)["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] <= LONGEST:
         problem("haproxy: it is killed before its tunnels have ended")
     return workload["spec"]["replicas"]
 
