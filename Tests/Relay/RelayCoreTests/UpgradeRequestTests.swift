@@ -97,8 +97,16 @@ struct UpgradeRequestTests {
     func peek(value: String, count: UInt8) throws {
         let fields = ["X-caBLE-Client-Payload: 00", "x-hybrid-PEEK: \(value)"]
         let contact = Self.head(["GET": "GET /cable/contact/AbC_ HTTP/1.1"], adding: fields)
-        #expect(try UpgradeRequest(parsing: contact).peeks == count)
-        #expect(try UpgradeRequest(parsing: Self.head(adding: fields)).peeks == 0)
+        #expect(try UpgradeRequest(parsing: contact, fromBalancer: true).peeks == count)
+        #expect(try UpgradeRequest(parsing: contact).peeks == 0, "from any other peer")
+        #expect(try UpgradeRequest(parsing: Self.head(adding: fields), fromBalancer: true).peeks == 0)
+    }
+
+    @Test("may have the field of load balancers twice, unless it comes from one")
+    func repeatedPeek() throws {
+        let head = Self.contact("X-caBLE-Client-Payload: ab", "X-Hybrid-Peek: 1", "X-Hybrid-Peek: 1")
+        #expect(Self.refusal(head) == nil)
+        #expect(throws: UpgradeRefusal.duplicateField) { try UpgradeRequest(parsing: head, fromBalancer: true) }
     }
 
     @Test("is accepted from a phone that listens, with its own subprotocol")
@@ -131,7 +139,6 @@ struct UpgradeRequestTests {
         (.malformedPayload, contact("X-caBLE-Client-Payload: \(String(repeating: "ab", count: 257))")),
         (.duplicateField, contact("X-caBLE-Client-Payload: ab", "x-cable-client-payload: ab")),
         (.duplicateField, contact("X-caBLE-Signal-Connection: true", "X-caBLE-Signal-Connection: true")),
-        (.duplicateField, contact("X-caBLE-Client-Payload: ab", "X-Hybrid-Peek: 1", "X-Hybrid-Peek: 1")),
         (.missingListenProtocol, head(["GET": "GET /cable/listen/AbC_ HTTP/1.1"])),
         (
             .missingSubprotocol,

@@ -10,8 +10,9 @@ internal import NIOCore
 extension RelayConnection {
     /// Parses a request; `nil` if it must wait for the end of the handshake (RFC 8470 §3).
     func request(parsing head: [UInt8]) throws(UpgradeRefusal) -> UpgradeRequest? {
-        guard socket.isInEarlyData else { return try UpgradeRequest(parsing: head) }
-        guard let request = try? UpgradeRequest(parsing: head), request.isSafeInEarlyData else { return nil }
+        guard socket.isInEarlyData else { return try UpgradeRequest(parsing: head, fromBalancer: isFromBalancer) }
+        let parsed = try? UpgradeRequest(parsing: head, fromBalancer: isFromBalancer)
+        guard let request = parsed, request.isSafeInEarlyData else { return nil }
         return loop.context.registry.isReplay(request) ? nil : request
     }
 

@@ -58,6 +58,8 @@ final class RelayConnection {
     var admitted: AdmittedConnection?
     var role: Role
     var deadline: NIODeadline?
+    /// True if the peer is a trusted load balancer, whose requests follow its PROXY header.
+    private(set) var isFromBalancer = false
 
     /// Creates a connection on a connected, non-blocking socket, which it owns.
     init(_ descriptor: CInt, loop: Reactor) {
@@ -131,6 +133,7 @@ final class RelayConnection {
     /// Starts with the PROXY header, or with TLS or the request head.
     func start(withProxyHeader hasProxyHeader: Bool) {
         deadline = loop.now + limits.headTime
+        isFromBalancer = hasProxyHeader
         if hasProxyHeader { role = .proxyHeader } else { startTransport() }
     }
 

@@ -14,7 +14,8 @@ public struct UpgradeRequest: Hashable, Sendable {
     public let payload: ClientPayload?
     /// True if a client that contacts a phone asks for a signal when the phone has joined.
     public let signalsConnection: Bool
-    /// Number of times that a load balancer wants an answer at once if a contacted phone does not listen at this node.
+    /// Number of times that a load balancer wants an answer at once if a contacted phone does not listen at this node; 0
+    /// from all other peers.
     public let peeks: UInt8
     /// The hash of the token in `Authorization`, or the reason for refusing the credentials if a token is required.
     private let token: Result<TunnelTokenHash?, UpgradeRefusal>
@@ -28,7 +29,12 @@ public struct UpgradeRequest: Hashable, Sendable {
     /// later, starting with ``checkOrigin()``. For new tunnels and phones that listen, they continue with the drain,
     /// ``bearerToken()``, the token itself and the rate of the source. The limit on tunnels, or the existence of the
     /// tunnel, is checked last.
-    public init(parsing head: [UInt8]) throws(UpgradeRefusal) {
+    ///
+    /// - Parameters:
+    ///   - head: The request head.
+    ///   - isFromBalancer: True if the peer is a trusted load balancer, which alone may ask for an answer at once. From
+    ///     all others, the field is ignored: it would tell if a phone listens, without a wake-up.
+    public init(parsing head: [UInt8], fromBalancer isFromBalancer: Bool = false) throws(UpgradeRefusal) {
         let head = try RequestHead(parsing: head)
         guard let field = try head.value(of: .host), OriginCheck.isHost(field) else { throw .missingHost }
         let host = head.authority ?? field
@@ -55,7 +61,7 @@ public struct UpgradeRequest: Hashable, Sendable {
         }
         if case .contact = self.path {
             (payload, signalsConnection) = try Self.contactFields(of: head)
-            peeks = Self.peeks(try head.value(of: .peek))
+            peeks = isFromBalancer ? Self.peeks(try head.value(of: .peek)) : 0
         } else {
             (payload, signalsConnection, peeks) = (nil, false, 0)
         }
