@@ -116,6 +116,23 @@ struct ContactTests {
         try relay.expectEmpty(afterClosing: [listener, stranger, client, late])
     }
 
+    @Test("learn that the phone declines even if it is faster than their response")
+    func declinedAtOnce() throws {
+        let relay = try HandDrivenRelay()
+        let listener = try relay.listener(phone)
+        let client = try relay.connect()
+        try relay.settle()
+        try client.send(phone.contactRequest())
+        // One turn wakes the phone; the order to respond waits in the mailbox.
+        relay.turn(0)
+        _ = try listener.pump()
+        try listener.send(LinkedPhone.frame(.decline(number: try listener.takeWakeUp().number)))
+        try relay.settle()
+        #expect(client.takeHead()?.hasPrefix("HTTP/1.1 101 ") == true)
+        #expect(client.takeFrames().map(\.closeCode) == [1013])
+        try relay.expectEmpty(afterClosing: [listener, client])
+    }
+
     @Test("wait for the phone as long as a phone waits for its client")
     func unanswered() throws {
         let relay = try HandDrivenRelay()

@@ -27,7 +27,8 @@ extension RelayConnection {
         case (.challenged(let contact, let challenge), .own(let key, let signature)):
             proveContact(contact, challenge, key, signature, phone)
         case (.listening(_, let digest, let id), .decline(let number)):
-            loop.carryOut(loop.context.registry.decline(number, for: digest, by: id))
+            // By mailbox on this event loop, too, where the order to respond to the client may still wait.
+            for instruction in loop.context.registry.decline(number, for: digest, by: id) { instruction.post() }
         case (.listening(let key, let digest, _), .gone(let signature)): revoke(key, digest, signature)
         case (.listening, .vapidRequest):
             send(loop.context.push.map { .vapid($0.publicKey) } ?? .unsealed(.notOffered))
