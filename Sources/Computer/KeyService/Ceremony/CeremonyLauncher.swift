@@ -62,6 +62,8 @@ package struct CeremonyLauncher: Sendable {
     static let maximumResponse = 260 * 1024
     /// Time for the process to end after a cancellation; it sends a last message to the phone.
     private static let endTimeout = Duration.seconds(8)
+    /// Time for a ceremony whose prompt has ended to say why, in milliseconds.
+    private static let lastWordsTimeout: CInt = 2000
     /// Time to wait while another window is open, as in the queue of the agent.
     private static let turnTimeout = SigningQueue<SigningJob>.patience
     /// Time beyond the limits of the user, for connecting.
@@ -254,8 +256,9 @@ package struct CeremonyLauncher: Sendable {
             } else if polled[1].revents != 0, let prompt {
                 if let end = prompt.readAnswers() {
                     if end == .cancelled { return .cancelled }
-                    // A ceremony that fails ends its prompt; both ends can come between two looks at the descriptors.
-                    guard poll(&polled, 1, 0) > 0 else { return .promptGone }
+                    // A ceremony that fails ends its prompt. Its own end can become visible later, because a process
+                    // that is being started elsewhere may still have a copy of its output.
+                    guard poll(&polled, 1, Self.lastWordsTimeout) > 0 else { return .promptGone }
                     polled[1].fd = -1
                     continue
                 }
