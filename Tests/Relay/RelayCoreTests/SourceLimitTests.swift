@@ -130,7 +130,7 @@ struct SourceLimitTests {
             let (late, head) = try await relay.requestTunnel(tunnel: tunnel(8))
             #expect(head.hasPrefix("HTTP/1.1 503 "))
             _ = await late.readToEnd()
-            // The socket closes before its connection is no longer counted.
+            // The relay closes a socket before it stops counting the connection.
             try await Waiting.until("the refused connection to be gone") { relay.server.connections == 7 }
             let (client, joined) = try await relay.client(routing: phones[0].routing, tunnel: tunnel(1))
             #expect(joined.hasPrefix("HTTP/1.1 101 "))
