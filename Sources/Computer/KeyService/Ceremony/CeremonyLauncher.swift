@@ -62,8 +62,6 @@ package struct CeremonyLauncher: Sendable {
     static let maximumResponse = 260 * 1024
     /// Time for the process to end after a cancellation; it sends a last message to the phone.
     private static let endTimeout = Duration.seconds(8)
-    /// Time for a ceremony whose prompt has ended to say why, in milliseconds.
-    private static let lastWordsTimeout: CInt = 2000
     /// Time to wait while another window is open, as in the queue of the agent.
     private static let turnTimeout = SigningQueue<SigningJob>.patience
     /// Time beyond the limits of the user, for connecting.
@@ -203,8 +201,9 @@ package struct CeremonyLauncher: Sendable {
         input.send(request.encoded)
         let limit = Duration.seconds(2 * request.seconds) + Self.connectionTimeout
         let response = wait(output, input, prompt, lines, cancellation, until: .now + limit)
-        for ends in [input, output] { ends.closeOwn() }
-        return end(child, prompt, response)
+        input.closeOwn()
+        defer { output.closeOwn() }
+        return end(child, prompt, output, response)
     }
 
     /// The bytes of a response, or the reason why there is none.
@@ -255,12 +254,7 @@ package struct CeremonyLauncher: Sendable {
                 guard response.count <= Self.maximumResponse else { return .complete([]) }
             } else if polled[1].revents != 0, let prompt {
                 if let end = prompt.readAnswers() {
-                    if end == .cancelled { return .cancelled }
-                    // A ceremony that fails ends its prompt. Its own end can become visible later, because a process
-                    // that is being started elsewhere may still have a copy of its output.
-                    guard poll(&polled, 1, Self.lastWordsTimeout) > 0 else { return .promptGone }
-                    polled[1].fd = -1
-                    continue
+                    return end == .cancelled ? .cancelled : .promptGone
                 }
                 let bytes =
                     (prompt.takeAgreement() ? [CeremonyRequest.usePhone] : [])
@@ -270,7 +264,12 @@ package struct CeremonyLauncher: Sendable {
         }
     }
 
-    private func end(_ child: ChildProcess, _ prompt: PromptProcess?, _ response: Response) -> CeremonyOutcome {
+    private func end(
+        _ child: ChildProcess,
+        _ prompt: PromptProcess?,
+        _ output: SocketEnds,
+        _ response: Response
+    ) -> CeremonyOutcome {
         // After a complete response, the prompt shows the result and closes by itself.
         if case .complete = response {} else { prompt?.end() }
         let ending = child.waitBlocking(atMost: Self.endTimeout)
@@ -280,22 +279,38 @@ package struct CeremonyLauncher: Sendable {
         }
         switch response {
         case .cancelled: return .cancelled
-        case .promptGone: return .failed(.promptEnded)
+        case .promptGone:
+            // A ceremony that ends by itself ends its prompt, too. Otherwise the end of its input has interrupted it.
+            let interruptions: [ChildProcess.Termination?] = [
+                .exited(ExitStatus.interrupted.rawValue), .signaled(SIGTERM), nil,
+            ]
+            if interruptions.contains(ending) { return .failed(.promptEnded) }
+            return outcome(of: ending, rest(of: output))
         case .timedOut: return .failed(.ceremonyNotEnded)
-        case .complete(let bytes):
-            guard case .exited(let code)? = ending else { return .failed(.ceremonyFault) }
-            if code == ExitStatus.done.rawValue, let answer = CeremonyAnswer(parsing: bytes) {
-                return .answered(answer)
+        case .complete(let bytes): return outcome(of: ending, bytes)
+        }
+    }
+
+    /// Returns what the output holds, without waiting for its end.
+    private func rest(of output: SocketEnds) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: Self.maximumResponse)
+        let count = recv(output.own, &bytes, bytes.count, CInt(MSG_DONTWAIT))
+        return Array(bytes.prefix(max(0, count)))
+    }
+
+    private func outcome(of ending: ChildProcess.Termination?, _ response: [UInt8]) -> CeremonyOutcome {
+        guard case .exited(let code)? = ending else { return .failed(.ceremonyFault) }
+        if code == ExitStatus.done.rawValue, let answer = CeremonyAnswer(parsing: response) {
+            return .answered(answer)
+        }
+        switch ExitStatus(rawValue: code) {
+        case .interrupted: return .cancelled
+        case .done, nil: return .failed(.ceremonyFault)
+        case let status?:
+            guard let reported = CeremonyFailure(parsing: response, status: status) else {
+                return .failed(CommandFailure("the ceremony failed without a reason", status: status))
             }
-            switch ExitStatus(rawValue: code) {
-            case .interrupted: return .cancelled
-            case .done, nil: return .failed(.ceremonyFault)
-            case let status?:
-                guard let reported = CeremonyFailure(parsing: bytes, status: status) else {
-                    return .failed(CommandFailure("the ceremony failed without a reason", status: status))
-                }
-                return reported.refusal.map { .refused($0, reported.failure) } ?? .failed(reported.failure)
-            }
+            return reported.refusal.map { .refused($0, reported.failure) } ?? .failed(reported.failure)
         }
     }
 }
