@@ -111,12 +111,16 @@ struct LauncherTests {
         }
     }
 
-    @Test("The end of the prompt ends the ceremony; other answers do not")
+    @Test("The end of the prompt ends the ceremony, which may have a reason of its own; other answers do not")
     func endOfPrompt() async throws {
         try await TestFolder.with { folder in
             let child = "cat >/dev/null; exit 130"
             let first = try await perform(child, prompt: "exit 0", in: folder)
             #expect(first == .failed(.promptEnded))
+            let reason = CommandFailure("no key", code: "no-key", status: .notPermitted)
+            let explained = "cat >/dev/null; printf '\\0\\006no-keyno key'; exit 77"
+            let itself = try await perform(explained, prompt: "exit 0", in: folder)
+            #expect(itself == .failed(reason))
             let file = folder.path + "/said"
             let answers = "echo proceed; echo cancelled; echo show-code; touch \(file); cat >/dev/null"
             let other = "while ! [ -e \(file) ]; do sleep 0.01; done; printf '\\0x'"
