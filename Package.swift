@@ -354,7 +354,10 @@ let testTargets: [Target] = [
     tests("HybridUHIDTests", ["HybridUHID", "TestSupport"]),
     tests(
         "CeremonyTests",
-        ["HybridKeyService", "HybridPhoneLinks", "IntegrationTestSupport", "TestSupport", crypto],
+        [
+            "HybridAuthenticator", "HybridKeyService", "HybridPhoneLinks", "HybridVault", "IntegrationTestSupport",
+            "TestSupport", crypto,
+        ],
         exclude: ["relying_party.py"]
     ),
     tests("ArchitectureTests", ["TestSupport"]),

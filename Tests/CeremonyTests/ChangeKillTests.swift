@@ -39,9 +39,9 @@ struct ChangeKillTests {
     )
     func killed(name: String) async throws {
         try await VaultProgram.run { program in
-            let (pin, files) = (VaultProgram.pin, FileManager.default)
+            let files = FileManager.default
             let source = PackageFolder.path + "/Tests/Phone/CredentialExchange/bitwarden.json"
-            try await program(["init"], typing: [pin, pin]).expect(0, errors: "created")
+            try await program.makeVault()
             var command = ["import", source]
             if name == "signal" {
                 try await program(command, of: nil).expect(0, errors: "added 3 passkeys")

@@ -32,7 +32,7 @@ struct PasskeyCommandTests {
     /// Runs `body` with a vault that has the three passkeys of another manager.
     private static func withPasskeys(_ body: @Sendable (VaultProgram) async throws -> Void) async throws {
         try await VaultProgram.run { program in
-            try await program(["init"], typing: [pin, pin]).expect(0, errors: "created")
+            try await program.makeVault()
             try await program(["import", foreign], of: nil, typing: [pin]).expect(0, errors: "added 3 passkeys")
             try await body(program)
         }
@@ -48,7 +48,7 @@ struct PasskeyCommandTests {
     func listing() async throws {
         try await VaultProgram.run { program in
             try await program(["list"], of: "passkeys").expect(66, errors: "no vault")
-            try await program(["init"], typing: [Self.pin, Self.pin]).expect(0, errors: "created")
+            try await program.makeVault()
             try await program(["list"], of: "passkeys").expect(0, errors: "has no passkeys")
             let empty = try await program(["list", "--json"], of: "passkeys")
             #expect(empty.output == "{\"passkeys\":[]}\n")
@@ -242,7 +242,7 @@ struct PasskeyCommandTests {
     @Test("import names what it omits, ignores duplicates, and reports an invalid file before any prompt")
     func importing() async throws {
         try await VaultProgram.run { program in
-            try await program(["init"], typing: [Self.pin, Self.pin]).expect(0, errors: "created")
+            try await program.makeVault()
             let asked = program.log
             let listed = [
                 "1 passkey for example.com", "1 passkey for login.example.net", "1 passkey for shop.example.org",
@@ -374,7 +374,7 @@ struct PasskeyCommandTests {
             let file = program.folder + "/export.json"
             try await program(["export", file, "--yes"], of: nil).expect(0, errors: "wrote 3")
             try await VaultProgram.run { other in
-                try await other(["init"], typing: [Self.pin, Self.pin]).expect(0, errors: "created")
+                try await other.makeVault()
                 try await other(["import", file], of: nil).expect(0, errors: "added 3")
                 let (here, there) = (try await Self.list(program), try await Self.list(other))
                 #expect(here.map(\.credentialId) == there.map(\.credentialId), "in the same order")

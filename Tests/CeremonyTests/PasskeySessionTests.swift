@@ -12,7 +12,7 @@ struct PasskeySessionTests {
 
     private static func withPasskeys(_ body: @Sendable (VaultProgram) async throws -> Void) async throws {
         try await VaultProgram.run { program in
-            try await program(["init"], typing: [pin, pin]).expect(0, errors: "created")
+            try await program.makeVault()
             try await program(["import", foreign], of: nil, typing: [pin]).expect(0, errors: "added 3 passkeys")
             try await body(program)
         }
@@ -73,7 +73,7 @@ struct PasskeySessionTests {
             #expect(lines[4]["history"] as? [Any] != nil)
             let names = (lines[5]["passkeys"] as? [[String: Any]])?.compactMap { $0["userName"] as? String }
             #expect(names?.contains("ada") == true)
-            #expect(program.log.components(separatedBy: "GETPIN").count == 5, "init twice, import, session once")
+            #expect(program.log.components(separatedBy: "GETPIN").count == 3, "import, session once")
         }
     }
 

@@ -77,7 +77,7 @@ struct SignalTests {
     @Test("signals hide and show without a question, and rename after one; --hidden lists all")
     func commands() async throws {
         try await VaultProgram.run { program in
-            try await program(["init"], typing: [Self.pin, Self.pin]).expect(0, errors: "created")
+            try await program.makeVault()
             try await program(["import", Self.bitwarden], of: nil).expect(0, errors: "added 3 passkeys, 8 left out")
             let file = program.folder + "/signal.json"
             func signal(
@@ -146,7 +146,7 @@ struct SignalTests {
     @Test("imports: archives, encrypted exports, and one line for each passkey that is left out or here already")
     func imports() async throws {
         try await VaultProgram.run { program in
-            try await program(["init"], typing: [Self.pin, Self.pin]).expect(0, errors: "created")
+            try await program.makeVault()
             let folder = PackageFolder.path + "/Tests/Phone/CredentialExchange/"
             let first = try await program(["import", folder + "bitwarden.zip"], of: nil)
             first.expect(0, errors: "added 3 passkeys, 8 left out: not everything in")

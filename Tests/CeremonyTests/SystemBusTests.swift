@@ -38,8 +38,7 @@ struct SystemBusTests {
     /// Runs `body` with a new vault for real use.
     private static func withVault(_ body: @Sendable (VaultProgram) async throws -> Void) async throws {
         try await VaultProgram.run { program in
-            let made = try await program(["init"], typing: [VaultProgram.pin, VaultProgram.pin])
-            try #require(made.status == 0, "\(made)")
+            try await program.makeVault()
             try await body(program)
         }
     }

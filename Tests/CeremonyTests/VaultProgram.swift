@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import HybridAuthenticator
 import TestSupport
+import Testing
+
+@testable import HybridVault
 
 /// `hybrid-auth vault`, or another command on a vault, with a folder of its own and a user who enters prepared answers.
 struct VaultProgram: Sendable {
@@ -18,6 +22,14 @@ struct VaultProgram: Sendable {
             try await TestUser.writeProgram(in: folder.path)
             try await body(VaultProgram(folder: folder.path))
         }
+    }
+
+    /// Creates the vault as `init` does, but with a PIN that costs less to try, because each command below tries it.
+    func makeVault() async throws {
+        var location = VaultLocation(directory: vault, stateDirectory: folder + "/state/hybrid")
+        location.scrypt = .lowest
+        let pin = try #require(Array(Self.pin.utf8).withUnsafeBytes { PIN(utf8: $0) })
+        _ = try await Vault.create(at: location, pin: pin, isTest: false)
     }
 
     /// Runs a subcommand to its end.

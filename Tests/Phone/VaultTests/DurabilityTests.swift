@@ -169,7 +169,7 @@ struct DurabilityTests {
             let next = try PortableSecret.passphrase(.typed("glider museum ochre tactful banjo"))
             func replaceSlot(_ key: SymmetricKey, usingTPM: Bool) throws {
                 try recording.perform {
-                    let scrypt = VaultFixture.scrypt
+                    let scrypt = Scrypt.lowest
                     try files.replaceSlot(wrapping: key, pin: pin, scrypt: scrypt, usingTPM: usingTPM)
                 }
             }

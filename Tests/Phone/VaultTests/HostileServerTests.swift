@@ -321,7 +321,7 @@ private struct LivedVault {
             wrapping: stolen[random.number(0...1)],
             secret: .passphrase(.typed("known")),
             identity: identity,
-            scrypt: VaultFixture.scrypt,
+            scrypt: Scrypt.lowest,
             id: takes ? genuine[random.number(0...(genuine.count - 1))] : random.bytes(16)
         )
         try await FileSystem.run("mkdir", "-p", "-m", "700", "\(vault)/slots")

@@ -12,7 +12,7 @@ struct KnownSlotsTests {
     func knownSlots() throws {
         let key = SymmetricKey(size: .bits256)
         let identity = VaultIdentity.random(isTest: false)
-        func slot(_ scrypt: Scrypt = VaultFixture.scrypt) throws -> PortableSlot {
+        func slot(_ scrypt: Scrypt = Scrypt.lowest) throws -> PortableSlot {
             try PortableSlot(wrapping: key, secret: .passphrase(.typed()), identity: identity, scrypt: scrypt)
         }
         let first = try slot()

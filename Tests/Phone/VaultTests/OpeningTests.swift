@@ -40,7 +40,7 @@ struct OpeningTests {
     func parents() async throws {
         let fixture = try VaultFixture()
         var location = VaultLocation(directory: fixture.root + "/a/b/vault", stateDirectory: fixture.root + "/c/state")
-        location.scrypt = VaultFixture.scrypt
+        location.scrypt = Scrypt.lowest
         _ = try await Vault.create(at: location, pin: .typed("1234"), isTest: false)
         #expect(try Self.mode(fixture.root + "/a/b") == 0o700)
     }
@@ -262,6 +262,13 @@ struct OpeningTests {
         #expect(test.refusal(virtualRadio: false) == .testVaultNeedsVirtualRadio)
         #expect(real.refusal(virtualRadio: false) == nil)
         #expect(test.refusal(virtualRadio: true) == nil)
+    }
+
+    @Test("A guess at the PIN of a real vault costs more than one of a test vault")
+    func costs() throws {
+        let location = VaultLocation(directory: "/vault", stateDirectory: "/state")
+        #expect(location.scrypt(of: .random(isTest: false)).cost == 1 << 20)
+        #expect(location.scrypt(of: .random(isTest: true)).cost == 1 << 18)
     }
 
     @Test("A vault with a flipped test flag in vault.json opens with no radio")

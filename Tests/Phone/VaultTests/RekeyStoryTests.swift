@@ -21,7 +21,7 @@ struct RekeyStoryTests {
         let key = try await stolen.perform { key, _ in key }
         let (directory, identity) = try VaultDirectory.open(copy.location)
         let secret = PortableSecret.passphrase(try .typed())
-        let slot = try PortableSlot(wrapping: key, secret: secret, identity: identity, scrypt: VaultFixture.scrypt)
+        let slot = try PortableSlot(wrapping: key, secret: secret, identity: identity, scrypt: Scrypt.lowest)
         try PortableSlots.write(slot, in: directory)
         return (copy, fingerprint)
     }

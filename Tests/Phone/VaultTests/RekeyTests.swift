@@ -190,7 +190,7 @@ struct RekeyTests {
             wrapping: SymmetricKey(size: .bits256),
             secret: .passphrase(.typed()),
             identity: identity,
-            scrypt: VaultFixture.scrypt
+            scrypt: Scrypt.lowest
         )
         for number in 0..<count {
             var body = Array(forged.bytes.dropLast(32))
@@ -238,7 +238,7 @@ struct RekeyTests {
                 wrapping: new,
                 secret: secret,
                 identity: files.identity,
-                scrypt: VaultFixture.scrypt
+                scrypt: Scrypt.lowest
             )
             try PortableSlots.write(slot, in: files.directory)
             let again = await VaultFixture.refusal {

@@ -173,7 +173,7 @@ struct SlotTests {
             wrapping: SymmetricKey(size: .bits256),
             secret: .passphrase(.typed()),
             identity: identity,
-            scrypt: VaultFixture.scrypt
+            scrypt: Scrypt.lowest
         )
         for number in 0..<31 {
             var body = Array(forged.bytes.dropLast(32))
@@ -215,7 +215,7 @@ struct SlotTests {
             wrapping: key,
             secret: .passphrase(.typed()),
             identity: identity,
-            scrypt: VaultFixture.scrypt
+            scrypt: Scrypt.lowest
         )
         #expect(slot.bytes.count == PortableSlot.length)
         #expect(PortableSlot(bytes: slot.bytes) == slot)
@@ -259,7 +259,7 @@ struct SlotTests {
             wrapping: SymmetricKey(size: .bits256),
             secret: .passphrase(.typed()),
             identity: identity,
-            scrypt: VaultFixture.scrypt
+            scrypt: Scrypt.lowest
         )
         // The server knows the passphrase of its slot; using it yields another key, under which no record opens.
         try FileSystem.write(slots + forged.fileName, forged.bytes)
@@ -301,7 +301,7 @@ struct SlotTests {
             wrapping: SymmetricKey(size: .bits256),
             secret: .passphrase(.typed()),
             identity: .random(isTest: false),
-            scrypt: VaultFixture.scrypt
+            scrypt: Scrypt.lowest
         )
         func slots(_ count: Int, _ logN: UInt8, _ p: UInt8) throws -> [PortableSlot] {
             try (0..<count).map { number in

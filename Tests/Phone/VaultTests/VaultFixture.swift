@@ -15,9 +15,6 @@ import Testing
 
 /// A temporary directory for a vault and its local state.
 final class VaultFixture: Sendable {
-    /// Lowest accepted cost, for quick tests.
-    static let scrypt = Scrypt(logN: 15, r: 8, p: 1) ?? .standard
-
     let root: String
     /// The vault key, so that only tests of the PIN need key derivation.
     let key: SymmetricKey
@@ -29,7 +26,7 @@ final class VaultFixture: Sendable {
     var state: String { root + "/state" }
     var location: VaultLocation {
         var location = VaultLocation(directory: vault, stateDirectory: state, tpm: tpm)
-        location.scrypt = Self.scrypt
+        location.scrypt = .lowest
         location.clock = WallClock { [self] in seconds.withLock { $0 } }
         return location
     }

@@ -98,7 +98,7 @@ struct VaultFiles: Sendable {
     func changePIN(key: SymmetricKey, to pin: PIN) throws(VaultError) {
         guard pin.isLongEnough else { throw .pinTooShort }
         try checkKeyIsCurrent(key)
-        try replaceSlot(wrapping: key, pin: pin, scrypt: location.scrypt)
+        try replaceSlot(wrapping: key, pin: pin, scrypt: location.scrypt(of: identity))
     }
 
     /// Reads all records, checks them against the revisions seen before, and adds new revisions to these.

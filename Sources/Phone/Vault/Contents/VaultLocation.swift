@@ -14,8 +14,11 @@ package struct VaultLocation: Sendable {
 
     /// Clock for lockouts and timestamps; tests replace it.
     var clock = WallClock.realtime
-    /// Cost of new slots; tests set a lower one.
+    /// Cost of new slots of real vaults; tests set a lower one.
     var scrypt = Scrypt.standard
+
+    /// Returns the cost of new slots of a vault: the lowest one for a test vault, which a virtual radio alone opens.
+    func scrypt(of identity: VaultIdentity) -> Scrypt { identity.isTest ? .lowest : scrypt }
 
     /// Creates a location; relative paths start at the current directory.
     package init(directory: String, stateDirectory: String, tpm: TPMAddress = .standard) {

@@ -8,6 +8,8 @@ private import FoundationEssentials
 struct Scrypt: Hashable, Sendable {
     /// Parameters of new slots: N = 2^17, r = 8, p = 1; a guess takes 128 MiB and about a third of a second.
     static let standard = Scrypt(uncheckedLogN: 17, p: 1)
+    /// The lowest accepted parameters, for new slots of test vaults: N = 2^15, r = 8, p = 1.
+    static let lowest = Scrypt(uncheckedLogN: 15, p: 1)
 
     /// Binary logarithm of N.
     let logN: UInt8

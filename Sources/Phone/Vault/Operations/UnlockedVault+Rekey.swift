@@ -63,7 +63,7 @@ extension VaultFiles {
         try state.write(next: new, under: old, isCommitted: false)
         do throws(VaultError) {
             for secret in secrets {
-                let scrypt = location.scrypt
+                let scrypt = location.scrypt(of: identity)
                 let slot = try PortableSlot(wrapping: new, secret: secret, identity: identity, scrypt: scrypt)
                 try PortableSlots.write(slot, in: directory)
                 made.append(slot)
@@ -75,7 +75,7 @@ extension VaultFiles {
         }
         try state.write(next: new, under: old, isCommitted: true)
         try writeLink(from: old, to: new)
-        let newest = try finishRekeying(old, pin: pin, scrypt: location.scrypt)
+        let newest = try finishRekeying(old, pin: pin, scrypt: location.scrypt(of: identity))
         if let ring = try? self.ring(newest) { rememberSlots(of: ring, own: made) }
         return newest
     }

@@ -40,7 +40,7 @@ extension UnlockedVault {
             guard kept < PortableSlots.maximumCount else {
                 throw .tooLarge("it has \(PortableSlots.maximumCount) slots; replace some")
             }
-            let scrypt = files.location.scrypt
+            let scrypt = files.location.scrypt(of: identity)
             let slot = try PortableSlot(wrapping: key, secret: secret, identity: identity, scrypt: scrypt)
             try PortableSlots.write(slot, in: directory)
             // Best effort; the next unlocking tries again.

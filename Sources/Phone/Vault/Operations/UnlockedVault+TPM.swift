@@ -15,7 +15,8 @@ extension UnlockedVault {
         try await perform { key, files throws(VaultError) in
             try files.checkPIN(pin, opens: key)
             guard try files.opensElsewhere(key) else { throw .tpmWouldBeOnlySlot }
-            try files.replaceSlot(wrapping: key, pin: pin, scrypt: files.location.scrypt, usingTPM: true)
+            let scrypt = files.location.scrypt(of: files.identity)
+            try files.replaceSlot(wrapping: key, pin: pin, scrypt: scrypt, usingTPM: true)
         }
     }
 
@@ -26,7 +27,8 @@ extension UnlockedVault {
     package func disableTPM(pin: PIN) async throws(VaultError) {
         try await perform { key, files throws(VaultError) in
             try files.checkPIN(pin, opens: key)
-            try files.replaceSlot(wrapping: key, pin: pin, scrypt: files.location.scrypt, usingTPM: false)
+            let scrypt = files.location.scrypt(of: files.identity)
+            try files.replaceSlot(wrapping: key, pin: pin, scrypt: scrypt, usingTPM: false)
         }
     }
 }

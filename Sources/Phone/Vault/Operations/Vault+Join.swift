@@ -94,7 +94,8 @@ extension Vault {
             }
             try state.remember(ring, own: [opened], slots: slots, isRestoring: isRestoring)
             let device = try state.deviceOrNew()
-            let slot = try PINSlot(wrapping: key, pin: pin, identity: identity, device: device, scrypt: location.scrypt)
+            let scrypt = location.scrypt(of: identity)
+            let slot = try PINSlot(wrapping: key, pin: pin, identity: identity, device: device, scrypt: scrypt)
             try state.write(AttemptCounter())
             try state.write(.pin(slot))
         }

@@ -109,7 +109,7 @@ extension Vault {
             try state.write(seen, key: key)
             try state.remember(ring, slots: try PortableSlots(in: directory, identity: identity).all)
             let device = try state.deviceOrNew()
-            let scrypt = location.scrypt
+            let scrypt = location.scrypt(of: identity)
             let slot = try PINSlot(wrapping: key, pin: pin, identity: identity, device: device, scrypt: scrypt)
             try state.write(AttemptCounter())
             try accessing(statePath) { () throws(FileError) in
