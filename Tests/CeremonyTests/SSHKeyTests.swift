@@ -81,10 +81,13 @@ struct SSHKeyTests {
         at hostKey: [UInt8],
         certificate: [UInt8]? = nil
     ) -> [UInt8] {
-        string([UInt8](repeating: 7, count: 32)) + [50]
-            + strings(user, "ssh-connection", "publickey-hostbound-v00@openssh.com") + [1]
-            + strings(certificate == nil ? SSHPublicKey.algorithm : SSHUserCertificate.algorithm)
-            + string(certificate ?? key.publicKey.encoded) + string(hostKey)
+        let type = certificate == nil ? SSHPublicKey.algorithm : SSHUserCertificate.algorithm
+        let parts: [[UInt8]] = [
+            string([UInt8](repeating: 7, count: 32)), [50],
+            strings(user, "ssh-connection", "publickey-hostbound-v00@openssh.com"), [1],
+            strings(type), string(certificate ?? key.publicKey.encoded), string(hostKey),
+        ]
+        return Array(parts.joined())
     }
 
     /// Returns a certificate of a key for two principals, by an authority with this key.
@@ -94,9 +97,12 @@ struct SSHKeyTests {
         let number = [UInt8](repeating: 0, count: 8)
         // The key's fields follow its type.
         let fields = key.publicKey.encoded.dropFirst(4 + SSHPublicKey.algorithm.utf8.count)
-        return strings(SSHUserCertificate.algorithm, "nonce") + fields
-            + number + [0, 0, 0, 1] + strings("id") + string(strings("root", "ops")) + number + number
-            + string([UInt8](repeating: 7, count: padding)) + strings("", "") + string(authority) + strings("signature")
+        let parts: [[UInt8]] = [
+            strings(SSHUserCertificate.algorithm, "nonce"), Array(fields), number, [0, 0, 0, 1], strings("id"),
+            string(strings("root", "ops")), number, number, string([UInt8](repeating: 7, count: padding)),
+            strings("", ""), string(authority), strings("signature"),
+        ]
+        return Array(parts.joined())
     }
 
     private static let hostKey =
