@@ -150,8 +150,7 @@ struct EarlyDataAttackTests {
     @Test("after a refusal is read up to a limit, which counts padding")
     func padded() async throws {
         try await HandDrivenRelay.run { relay, _, ticket in
-            let end = try relay.resuming(ticket, early: WireEnd.request(routing: "ffffff"))
-            end.tls.padRecords()
+            let end = try relay.resuming(ticket, early: WireEnd.request(routing: "ffffff"), padded: true)
             var sent = 0
             while !end.wire.hasEnded, sent < 1 << 20 {
                 let record = try end.tls.early([1])

@@ -90,9 +90,11 @@ extension HandDrivenRelay {
         _ ticket: OpenSSLClient.Ticket,
         onLoop loop: Int = 0,
         early: [UInt8],
-        buffer: CInt? = nil
+        buffer: CInt? = nil,
+        padded: Bool = false
     ) throws -> ResumingEnd {
         let end = try ResumingEnd(try connect(onLoop: loop, buffer: buffer), resuming: ticket)
+        if padded { end.tls.padRecords() }
         try end.wire.socket.send(try end.tls.early(early))
         try settle()
         return end

@@ -90,7 +90,7 @@ package final class OpenSSLClient {
     /// The session of the latest ticket.
     package var ticket: Ticket? { SSL_get1_session(tls).map { Ticket($0) } }
 
-    /// Pads each record from now on to the maximum length.
+    /// Pads each record to the maximum length; has no effect in newer versions of OpenSSL once something was sent.
     package func padRecords() { _ = SSL_set_block_padding(tls, 1 << 14) }
 
     /// Returns the first flight, or more of it, with early data.
