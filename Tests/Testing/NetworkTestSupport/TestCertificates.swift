@@ -118,6 +118,8 @@ package struct TestCertificates {
         for (name, subject) in [("trusted", "trusted"), ("unknown", "unknown"), ("namesake", "trusted")] {
             try await openssl([
                 "-subj", "/CN=\(subject)", "-keyout", path("\(name).key"), "-out", path("\(name).pem"),
+                // Python 3.13 and newer trust no authority without it.
+                "-addext", "keyUsage=critical,keyCertSign",
             ])
         }
         for identity in Identity.allCases {

@@ -77,8 +77,8 @@ struct PushConnector: Sendable {
                         alarm.yield()
                         return
                     }
-                    guard case .enqueued = sink.yield(call) else { return }
-                    accepted.withLock { $0 += 1 }
+                    // Counted before anyone can have handled it.
+                    accepted.withLock { if case .enqueued = sink.yield(call) { $0 += 1 } }
                 }
             }
         } catch {
