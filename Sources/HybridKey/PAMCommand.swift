@@ -32,7 +32,7 @@ struct PAMCommand: AsyncParsableCommand {
 
         @Option(
             help: ArgumentHelp(
-                "The PAM service, a file of /etc/pam.d; each has a passkey of its own.",
+                "The PAM service, by the name of its file in /etc/pam.d; each service has its own passkey.",
                 valueName: "name"
             )
         )

@@ -8,7 +8,7 @@ package import HybridPrimitives
 package struct ScannedCode {
     /// The line for the helper's standard input, with its line feed.
     package let line: SecretBytes
-    /// True for a code of a relay's operator, which this device does not sign in with.
+    /// True if the code is from a relay's operator; it sets up a relay and starts no sign-in.
     package let isRelay: Bool
 
     /// Creates a code from text; `nil` if the text is no code.

@@ -23,9 +23,9 @@ package final class CodeDisplay: Sendable {
     /// True once the code has been drawn; a repeated event is for programs only.
     private let isDrawn = Locked(false)
 
-    /// Creates the displays.
+    /// Creates a display.
     ///
-    /// The image file is created here, so that an unusable path is reported before the ceremony begins.
+    /// Creates the image file, too, so that an unusable path is reported before the ceremony begins.
     ///
     /// - Parameters:
     ///   - report: The report on standard error.

@@ -114,7 +114,7 @@ struct VaultAccept: AsyncParsableCommand {
         abstract: "Accept a rolled-back vault as it is.",
         discussion: """
             Gives up missing records and accepts older ones; deleted passkeys stay deleted. Passkeys that other \
-            devices wrote under a replaced vault key are taken over.
+            devices wrote under a replaced vault key are kept.
             """
     )
 
@@ -147,9 +147,9 @@ struct VaultAccept: AsyncParsableCommand {
     static func summary(_ difference: VaultDifference) -> String {
         [
             (difference.missing, "missing, given up"), (difference.older, "older than before"),
-            (difference.undeleted, "deleted before, and deleted again"),
-            (difference.underReplacedKey, "made or changed under a replaced key, taken over"),
-            (difference.deletedUnderReplacedKey, "deleted under a replaced key, lost permanently"),
+            (difference.undeleted, "deleted again, as they were before"),
+            (difference.underReplacedKey, "made or changed under a replaced key, and kept"),
+            (difference.deletedUnderReplacedKey, "deleted under a replaced key, and lost"),
         ]
         .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: "; ")
     }

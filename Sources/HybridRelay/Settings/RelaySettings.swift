@@ -120,7 +120,7 @@ enum RelaySettings {
         "drain-grace",
         .seconds(.zero ... .seconds(86_400)),
         default: "60",
-        help: "Time that tunnels have to finish after SIGTERM, in seconds."
+        help: "Seconds that open tunnels have to finish after SIGTERM."
     )
     static let eventLoops = Setting(
         "event-loops",

@@ -60,9 +60,7 @@ struct SignInTests {
     )
     func faults(fault: Fault, stage: SignInStage) async throws {
         try await FaultyRelay.run(fault) { port in
-            var options = CheckOptions.testing
-            options.timeout = .seconds(3)
-            let report = try await signIn("ws://127.0.0.1:\(port)", options)
+            let report = try await signIn("ws://127.0.0.1:\(port)", .testing)
             #expect(report.failure?.stage == stage, "\(report)")
             #expect(!report.times.contains { $0.stage == .total })
         }

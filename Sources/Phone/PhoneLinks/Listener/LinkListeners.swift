@@ -253,7 +253,7 @@ package struct LinkListeners: Sendable {
     /// The relay sent wake-ups that no computer has proved.
     struct WakeUpFlood: ExplainedFailure {
         var code: String { "wake-up-flood" }
-        var sentence: String { "the relay sends wake-ups without a proof; the connection is closed for ten minutes" }
+        var sentence: String { "the relay sent wake-ups without a proof; the connection stays closed for ten minutes" }
         var status: ExitStatus { .unavailable }
     }
 

@@ -125,10 +125,10 @@ package struct NamedSecret: SecretMaterial, Sendable {
 
     fileprivate init(_ key: SymmetricKey) { self.key = key }
 
-    /// A copy of the 32 bytes, which its owner wipes.
+    /// A copy of the 32 bytes; the caller must wipe it.
     package var bytes: [UInt8] { key.withUnsafeBytes { Array($0) } }
 
-    /// The bytes in base64url, 43 characters of ASCII, which their owner wipes.
+    /// The bytes in base64url, 43 characters of ASCII; the caller must wipe them.
     package var text: [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(43)
