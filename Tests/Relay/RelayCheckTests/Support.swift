@@ -41,9 +41,10 @@ struct TestCertificate {
             "-keyout", made.key, "-out", made.file,
         ]
         // Newer versions of openssl refuse a negative number of days, and only they have options for dates.
-        let sign = "openssl x509 -in \"$1\" -signkey \"$2\" -out \"$1\""
+        let sign = "openssl x509 -in \"$1\" -signkey \"$2\" -out \"$1.new\""
         let dates = "-not_before 20200101000000Z -not_after 20210101000000Z"
-        let again = ["sh", "-c", "\(sign) -days -1 || \(sign) \(dates)", "sh", made.file, made.key]
+        let script = "{ \(sign) -days -1 || \(sign) \(dates); } && mv \"$1.new\" \"$1\""
+        let again = ["sh", "-c", script, "sh", made.file, made.key]
         for command in hasExpired ? [command, again] : [command] {
             let process = try SpawnedProcess(command, environment: ProcessInfo.processInfo.environment)
             try #require(try await process.end() == 0)
