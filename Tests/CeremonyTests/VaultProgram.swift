@@ -24,7 +24,7 @@ struct VaultProgram: Sendable {
         }
     }
 
-    /// Creates the vault as `init` does, but with a PIN that costs less to try, because each command below tries it.
+    /// Creates the vault as `init` does, but at the lowest cost of a PIN attempt, because every later command makes one.
     func makeVault() async throws {
         var location = VaultLocation(directory: vault, stateDirectory: folder + "/state/hybrid")
         location.scrypt = .lowest
