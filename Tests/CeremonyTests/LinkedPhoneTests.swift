@@ -173,7 +173,7 @@ struct LinkedPhoneTests {
         scanned.expectSuccess()
         let doubt = "a phone that scanned the code, perhaps not \"\(name)\", has created the key with the fingerprint"
         #expect(scanned.client.errors.contains(doubt), "\(scanned)")
-        #expect(TestFile.text(events).contains(#""state":"link-failed""#))
+        #expect(TestFile.text(events).contains(#""state":"contacting""#))
     }
 
     @Test("While the session is locked, no linked phone is contacted, and no window or page is opened")
