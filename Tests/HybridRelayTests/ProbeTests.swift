@@ -53,6 +53,15 @@ struct ProbeTests {
                 )
                 // The bound of a release build is 20 MiB; that of a debug build has larger code.
                 #expect(bytes < 80 << 20)
+                // The code that only the start needed is no longer mapped.
+                func kibibytes(_ name: String) throws -> Int {
+                    let lines = TestFile.text("/proc/\(program.identifier)/status").split(separator: "\n")
+                    let line = try #require(lines.first { $0.hasPrefix("\(name):") })
+                    return try #require(line.split { !$0.isNumber }.first.flatMap { Int($0) })
+                }
+                try await Waiting.until("the code of the start to be released") {
+                    try kibibytes("VmHWM") - kibibytes("VmRSS") > 4096
+                }
                 #expect(try await relay.metric("hybrid_relay_tunnels_total") ?? 0 >= 1)
                 program.send(SIGTERM)
                 #expect(try await program.ending(within: .seconds(60)).status == 0)

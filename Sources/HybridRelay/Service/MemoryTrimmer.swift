@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 private import CHybridMalloc
+private import Glibc
+private import HybridCommandSupport
 
 /// A trimmer that returns memory to the system after a peak of connections.
 ///
@@ -24,6 +26,21 @@ struct MemoryTrimmer {
     ///
     /// - Parameter threads: The number of threads that carry tunnels, which should not wait for each other.
     static func limitHeaps(threads: Int) { mallopt(M_ARENA_MAX, CInt(clamping: threads + 1)) }
+
+    /// Returns the program's code that only the start needed, which counts as memory of the process.
+    ///
+    /// Code that runs again is mapped again, from the files' pages in the system's memory.
+    static func releaseCode() {
+        guard let maps = try? readWholeFile("/proc/self/maps", atMost: 1 << 20) else { return }
+        // 7f0c0000-7f0d0000 r-xp 00000000 fe:00 4711 /usr/bin/hybrid-relay
+        for line in String(decoding: maps, as: UTF8.self).split(separator: "\n") {
+            let fields = line.split(separator: " ")
+            guard fields.count > 5, fields[1] == "r-xp", fields[5].hasPrefix("/") else { continue }
+            let ends = fields[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
+            guard ends.count == 2, ends[0] < ends[1] else { continue }
+            madvise(UnsafeMutableRawPointer(bitPattern: ends[0]), Int(ends[1] - ends[0]), MADV_DONTNEED)
+        }
+    }
 
     /// Trims the heap if most of the connections of a peak are gone.
     ///

@@ -64,9 +64,12 @@ struct ProbeService {
         let ending = await withTerminationSignals { [self] in
             let clock = ContinuousClock()
             var next = clock.now
+            var isFirst = true
             while true {
                 let report = try await prober.signIn()
                 metrics.record(report)
+                if isFirst { MemoryTrimmer.releaseCode() }
+                isFirst = false
                 if let failure = report.failure {
                     // The reason may contain text from the relay.
                     let reason = StandardError.oneLine(failure.reason)
