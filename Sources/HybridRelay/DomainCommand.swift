@@ -173,6 +173,7 @@ struct DomainCommand: ParsableCommand {
                    b. DNS-01, with a TXT record at _acme-challenge.\(host):
                        certbot certonly --manual --preferred-challenges dns -d \(host)
                       (certbot's plugin for your DNS provider can write the record and renew automatically)
+                With the Debian package, continue with docs/operations.md instead, also behind a load balancer.
                 4. Run the relay as a user who can read the key, on a free port 443; it reloads a renewed certificate by itself:
                        hybrid-relay serve --listen '[::]:443' \(files)
                 5. Check it from another computer:

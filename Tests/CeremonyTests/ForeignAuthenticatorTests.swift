@@ -58,21 +58,21 @@ struct ForeignAuthenticatorTests {
     @Test(
         "a refusal is reported with its cause, and the tunnel is shut down properly",
         arguments: [
-            Failure("0x27", 77, "declined on the phone (NotAllowedError)"),
-            Failure("0x2e", 77, "no passkey for example.com (NotAllowedError)"),
-            Failure("0x19", 77, "already has a passkey for this account at example.com (InvalidStateError)"),
+            Failure("0x27", 77, "declined on the phone; start again, and confirm there (NotAllowedError)"),
+            Failure("0x2e", 77, "example.com; use the phone that has it, or register there first (NotAllowedError)"),
+            Failure("0x19", 77, "sign in with it, or delete it on the phone first (InvalidStateError)"),
             Failure("0x2d", 75, "cancelled before it was confirmed on the phone; try again (NotAllowedError)"),
             Failure("0x2f", 75, "it was not confirmed on the phone in time; try again (NotAllowedError)"),
             Failure("0x06", 75, "it is busy with another request (CTAP 0x06); try again (UnknownError)"),
             Failure("0x3a", 75, "an action was not completed in time (CTAP 0x3A); try again (NotAllowedError)"),
-            Failure("0x26", 77, "none of the key types that the website accepts (NotSupportedError)"),
+            Failure("0x26", 77, "the website accepts; use a different phone (NotSupportedError)"),
             Failure("0x2b", 77, "discoverable passkeys (residentKey: required) (ConstraintError)"),
             Failure("0x28", 77, "delete a passkey on it (ConstraintError)"),
             Failure("0x3c", 77, "unlock it and try again (NotAllowedError)"),
-            Failure("0x12", 77, "the phone refused: the request could not be read (CTAP 0x12) (UnknownError)"),
-            Failure("0x7f", 77, "CTAP 0x7F) (UnknownError)"),
-            Failure("0xe0", 77, "an extension failed (CTAP 0xE0) (UnknownError)"),
-            Failure("0xf2", 77, "a vendor-specific error (CTAP 0xF2) (UnknownError)"),
+            Failure("0x12", 77, "not be read (CTAP 0x12); try again, or use a different phone (UnknownError)"),
+            Failure("0x7f", 77, "CTAP 0x7F); try again, or use a different phone (UnknownError)"),
+            Failure("0xe0", 77, "an extension failed (CTAP 0xE0); try again, or use a different phone (UnknownError)"),
+            Failure("0xf2", 77, "specific error (CTAP 0xF2); try again, or use a different phone (UnknownError)"),
         ]
     )
     func refused(_ refusal: Failure) async throws {

@@ -167,8 +167,8 @@ extension CommandFailure {
     /// Creates a failure for a ceremony whose code nothing can show.
     fileprivate init(onlyDisplay error: BrowserError) {
         self.init(
-            "\(error.sentence), so the code can't be shown; install hybrid-prompt, set HYBRID_PROMPT or BROWSER, or use "
-                + "hybrid-key agent --tty",
+            "\(error.sentence), so the code can't be shown; install hybrid-prompt, set HYBRID_PROMPT or BROWSER, or run "
+                + "this in a terminal (for ssh: hybrid-key agent --tty)",
             code: "no-display",
             status: .unavailable
         )

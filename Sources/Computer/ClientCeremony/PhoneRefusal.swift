@@ -15,10 +15,19 @@ package struct PhoneRefusal: WebAuthnFailure {
     package init(_ status: CTAPStatus, for site: RelyingPartyID) {
         let (code, exitStatus, sentence): (String, ExitStatus, String) =
             switch status {
-            case .operationDenied: ("declined", .notPermitted, "it was declined on the phone")
-            case .noCredentials: ("no-passkey", .notPermitted, "the phone has no passkey for \(site)")
+            case .operationDenied:
+                ("declined", .notPermitted, "it was declined on the phone; start again, and confirm there")
+            case .noCredentials:
+                (
+                    "no-passkey", .notPermitted,
+                    "the phone has no passkey for \(site); use the phone that has it, or register there first"
+                )
             case .credentialExcluded:
-                ("already-registered", .notPermitted, "the phone already has a passkey for this account at \(site)")
+                (
+                    "already-registered", .notPermitted,
+                    "the phone already has a passkey for this account at \(site); sign in with it, or delete it on the "
+                        + "phone first"
+                )
             case .userActionTimeout:
                 ("not-confirmed-on-phone", .temporary, "it was not confirmed on the phone in time; try again")
             case .keepaliveCancel:
@@ -28,7 +37,8 @@ package struct PhoneRefusal: WebAuthnFailure {
             case .unsupportedAlgorithm:
                 (
                     "algorithm-not-supported", .notPermitted,
-                    "the phone refused, because it supports none of the key types that the website accepts"
+                    "the phone refused, because it supports none of the key types that the website accepts; "
+                        + "use a different phone"
                 )
             case .unsupportedOption, .invalidOption:
                 (
@@ -43,7 +53,8 @@ package struct PhoneRefusal: WebAuthnFailure {
                     "phone-refused", .notPermitted,
                     "the phone is locked after too many attempts: \(status); unlock it and try again"
                 )
-            default: ("phone-refused", .notPermitted, "the phone refused: \(status)")
+            default:
+                ("phone-refused", .notPermitted, "the phone refused: \(status); try again, or use a different phone")
             }
         name = status.webAuthnError
         (self.code, self.status, self.sentence) = (code, exitStatus, sentence)

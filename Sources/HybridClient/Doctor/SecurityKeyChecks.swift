@@ -12,7 +12,7 @@ enum SecurityKeyChecks {
     static func run() -> [DoctorFinding] {
         let inspection = SecurityKeyInspection.inspect()
         guard inspection.hasHelper else {
-            let reason = "not checked: hybrid-key is not installed, or its hybrid-uhid.socket does not run"
+            let reason = "not checked: hybrid-uhid.socket, a unit of hybrid-key, does not run here"
             return [DoctorFinding(.securityKeyHelper, .skipped, reason)]
         }
         return [module(inspection), helper, device(inspection)] + [snap, flatpak].compactMap(\.self)

@@ -86,7 +86,7 @@ public enum StandardOutput {
 extension CommandFailure {
     /// The failure if standard output is closed, its reader is gone, or its file system is full.
     public static let outputNotWritten = CommandFailure(
-        "standard output can't be written; free some space, or check what reads it",
+        "standard output can't be written; check the program that reads it, or free some space",
         status: .ioError
     )
 }

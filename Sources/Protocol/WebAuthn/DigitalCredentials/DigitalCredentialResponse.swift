@@ -57,7 +57,11 @@ public struct DigitalCredentialError: ExplainedFailure, Hashable {
         .dataError
     )
     /// The user has declined on the phone.
-    public static let declined = Self("declined", "it was declined on the phone", .notPermitted)
+    public static let declined = Self(
+        "declined",
+        "it was declined on the phone; start again, and confirm there",
+        .notPermitted
+    )
     /// The phone has aborted the request.
     public static let aborted = Self(
         "aborted-by-phone",

@@ -92,7 +92,7 @@ public struct RelyingPartyIDError: WebAuthnFailure, Hashable {
     public static func notRelated(_ id: RelyingPartyID, _ origin: Origin) -> RelyingPartyIDError {
         Self(
             "\(origin.text) is not permitted to use the relying party ID \(id.text), because "
-                + "\(RelatedOrigins.url(of: id)) does not list it"
+                + "\(RelatedOrigins.url(of: id)) does not list it; use the origin that made the request"
         )
     }
     /// The file of the ID's related origins can't be retrieved or read; `reason` is a clause without a period.
@@ -103,8 +103,7 @@ public struct RelyingPartyIDError: WebAuthnFailure, Hashable {
     ) -> RelyingPartyIDError {
         Self(
             "\(origin.text) is not permitted to use the relying party ID \(id.text), because "
-                + "\(RelatedOrigins.url(of: id)) is "
-                + "unusable: \(reason)"
+                + "\(RelatedOrigins.url(of: id)) is unusable: \(reason); use the origin that made the request"
         )
     }
 }
