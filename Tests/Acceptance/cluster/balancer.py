@@ -49,7 +49,9 @@ class HAProxy(Balancer):
 
     def __init__(self, nodes, certificates, folder, *, name="haproxy", map_file=None, more=None, socket_of=None):
         certificate = folder / "haproxy.pem"
-        certificate.write_bytes(b"".join(part.read_bytes() for part in certificates.pairs[0]))
+        # Another balancer may be reading it.
+        if not certificate.exists():
+            certificate.write_bytes(b"".join(part.read_bytes() for part in certificates.pairs[0]))
         # The port must be known and still be free when HAProxy starts, so it inherits the socket.
         place = socket_of.address if socket_of else ("127.0.0.1", 0)
         with socket.create_server(place, backlog=4096) as listener:
@@ -73,7 +75,6 @@ class HAProxy(Balancer):
         for number in {1, 2, 3} - {node.number for node in nodes}:
             text = re.sub(rf"^.*(?:n000{number}|RELAY_NODE_{number}).*\n", "", text, flags=re.MULTILINE)
         file = folder / f"haproxy-{len(nodes)}-nodes.cfg"
-        # Another balancer may be reading it.
         if not file.exists():
             file.write_text(text, encoding="utf-8")
         return file
