@@ -27,9 +27,9 @@ struct MemoryTrimmer {
     /// - Parameter threads: The number of threads that carry tunnels, which should not wait for each other.
     static func limitHeaps(threads: Int) { mallopt(M_ARENA_MAX, CInt(clamping: threads + 1)) }
 
-    /// Returns the program's code that only the start needed, which counts as memory of the process.
+    /// Unmaps the program's code, most of which only the start needed, because it counts as memory of the process.
     ///
-    /// Code that runs again is mapped again, from the files' pages in the system's memory.
+    /// Code that runs again is mapped again.
     static func releaseCode() {
         guard let maps = try? readWholeFile("/proc/self/maps", atMost: 1 << 20) else { return }
         // 7f0c0000-7f0d0000 r-xp 00000000 fe:00 4711 /usr/bin/hybrid-relay
