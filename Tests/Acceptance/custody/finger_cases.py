@@ -9,8 +9,7 @@ from jeepney import DBusAddress, new_signal
 from jeepney.bus_messages import message_bus
 from jeepney.io.blocking import open_dbus_connection
 
-# The virtual device handles only the first SLEEP of several attempts.
-OWN, OTHER = ("SLEEP 100", "SCAN own"), ("SCAN other",)
+OWN, OTHER = "SCAN own", "SCAN other"
 INVITATION = "Touch the fingerprint sensor, or type the PIN."
 
 
@@ -19,7 +18,7 @@ def _prompts(dialogues):
 
 
 def _touch(env, *commands):
-    """Asks the agent for a key, and queues commands of the sensor."""
+    """Asks the agent for a key, and gives the sensor one command after the other."""
     request = env.agent.release(env.vault_id)
     env.sensor.commands(*commands)
     return request
@@ -29,7 +28,7 @@ def sign_in(env):
     """One finger for each of two sign-ins; the PIN is offered at the same time."""
     env.ready()
     for _ in range(2):
-        said, talks = env.sign_in("yes", lambda: env.sensor.commands(*OWN))
+        said, talks = env.sign_in("yes", lambda: env.sensor.commands(OWN))
         must(INVITATION in talks[0].description and _prompts(talks) == 1, f"expected one prompt; found {talks}")
     must("> D" not in env.folder.path("pinentry.log").read_text().rpartition(INVITATION)[2], "expected no PIN")
     must(env.sensor.is_free(), "expected the device to be released")
@@ -48,11 +47,11 @@ def match(env):
     env.ready()
     keys = set()
     for _ in range(2):
-        key, progress = _touch(env, *OWN).key()
+        key, progress = _touch(env, OWN).key()
         must(progress == [WAITING], f"expected one attempt; found {progress}")
         keys.add(key)
     must(len(keys) == 1, "expected the same key")
-    request = _touch(env, "SLEEP 5000").waits()
+    request = _touch(env).waits()
     request.close()
     env.waiting.until("the device to be released", env.sensor.is_free, 60)
 
@@ -60,31 +59,30 @@ def match(env):
 def misses(env):
     """Three fingers that do not match: the PIN is needed; a match before the third resets the count."""
     env.ready()
-    _, progress = _touch(env, *OTHER, *OTHER, "SCAN own").key()
+    _, progress = _touch(env, OTHER, OTHER, OWN).key()
     must(progress.count(MISS) == 2, f"expected two misses; found {progress}")
-    must(_touch(env, *OTHER, *OTHER, *OTHER).failure() == "misses", "expected the third miss to end the request")
+    must(_touch(env, OTHER, OTHER, OTHER).failure() == "misses", "expected the third miss to end the request")
     must(env.agent.refused(env.vault_id) == "misses" and env.agent.status()[0] == [], "expected no key")
     env.sign_in("no")
     env.waiting.until("the PIN to restore the key", lambda: env.agent.status() == ([env.vault_id], 0), 60)
-    said, talks = env.sign_in("yes", lambda: env.sensor.commands(*OTHER, *OTHER, *OTHER))
+    said, talks = env.sign_in("yes", lambda: env.sensor.commands(OTHER, OTHER, OTHER))
     must("did not match 3 times" in said and _prompts(talks) == 2, f"expected a second prompt; found {said}")
 
 
 def misses_add_up(env):
     """Misses of several requests count together."""
     env.ready()
-    request = _touch(env, *OTHER, "SLEEP 5000").waits()
+    request = _touch(env, OTHER).waits()
     env.waiting.until("a miss", lambda: env.agent.status()[1] == 1, 60)
     request.close()
     env.waiting.until("the device to be released", env.sensor.is_free, 60)
-    env.sensor.start()
-    must(_touch(env, *OTHER, *OTHER, "SCAN own").failure() == "misses", "expected the third miss to end the request")
+    must(_touch(env, OTHER, OTHER).failure() == "misses", "expected the third miss to end the request")
 
 
 def retry(env):
     """A finger that is not read is no miss."""
     env.ready()
-    _, progress = _touch(env, "SLEEP 100", "RETRY 1", "SCAN own").key()
+    _, progress = _touch(env, "RETRY 1", OWN).key()
     must(progress == [WAITING, RETRY], f"expected a retry; found {progress}")
     must(env.agent.status()[1] == 0, "expected no miss")
 
@@ -92,7 +90,7 @@ def retry(env):
 def unplugged(env):
     """The device disappears during a verification: a sentence, and the PIN."""
     env.ready()
-    request = _touch(env, "SLEEP 5000").waits()
+    request = _touch(env).waits()
     env.sensor.commands("UNPLUG")
     failure = request.failure()
     must(failure in ("sensor failed", "disconnected"), f"expected a failure of the sensor; found {failure}")
@@ -108,7 +106,7 @@ def in_use(env):
         other.must("Claim", "s", ("",))
         must(env.agent.refused(env.vault_id) == "in use", "expected the device to be in use")
     env.waiting.until("the device to be released", env.sensor.is_free, 60)
-    _touch(env, *OWN).key()
+    _touch(env, OWN).key()
 
 
 def finger_added(env):
@@ -121,7 +119,10 @@ def finger_added(env):
     must("the enrolled fingers have changed" in said and env.agent.status()[0] == [], f"expected a warning; found {said}")
     env.ready()
     # The virtual device compares with one finger only, which fprintd chooses by the order of files.
-    _touch(env, "SLEEP 100", "SCAN thief", "SCAN own").key()
+    request = _touch(env, "SCAN thief").waits()
+    if request.next()[0] != KEY:
+        env.sensor.commands(OWN)
+        request.key()
     with env.sensor.user() as user:
         user.must("Claim", "s", ("",))
         user.must("DeleteEnrolledFinger", "s", ("left-thumb",))
@@ -141,10 +142,9 @@ def record_forged(env):
 def cancelled(env):
     """The client of the agent leaves, or the agent is stopped: the device is released."""
     env.ready()
-    _touch(env, "SLEEP 20000").waits().close()
+    _touch(env).waits().close()
     env.waiting.until("the device to be released", env.sensor.is_free, 60)
-    env.sensor.start()
-    _touch(env, "SLEEP 20000").waits()
+    _touch(env).waits()
     must(env.agent.stop() == [] and env.sensor.is_free(), "expected the device to be released at the end")
     env.agent.start()
 
@@ -152,7 +152,7 @@ def cancelled(env):
 def busy(env):
     """One request waits for a finger at a time."""
     env.ready()
-    first = _touch(env, "SLEEP 5000").waits()
+    first = _touch(env).waits()
     must(env.agent.refused(env.vault_id) == "busy", "expected a second request to be refused")
     first.close()
 
@@ -164,7 +164,7 @@ def restarted(env):
     must(env.agent.refused(env.vault_id) == "PIN first", "expected no key")
     _, talks = env.sign_in("yes")
     must(INVITATION not in talks[0].description, "expected no invitation")
-    _touch(env, *OWN).key()
+    _touch(env, OWN).key()
 
 
 def without_agent(env):
@@ -203,13 +203,14 @@ def denied(env):
 def forged(env):
     """A match that another program sends to the agent does not count."""
     env.ready()
-    request = _touch(env, "SLEEP 3000", "SCAN other").waits()
+    request = _touch(env).waits()
     with env.sensor.user() as thief:
         names = thief.bus.send_and_get_reply(message_bus.ListNames()).body[0]
         for name in names:
             if name.startswith(":"):
                 thief.forge(name)
         thief.bus.send_and_get_reply(message_bus.GetId())
+    env.sensor.commands(OTHER)
     kind, _ = request.next()
     must(kind != KEY, "expected the forged match to be ignored")
     request.close()

@@ -50,26 +50,20 @@ class Sensor:
             return bus.send_and_get_reply(message_bus.NameHasOwner(NAME)).body[0]
 
     def commands(self, *texts):
-        """Queues commands of the virtual device, one per connection, once the device is claimed.
+        """Gives the virtual device commands, one per connection, each when it needs a finger.
 
-        A verification without a command fails after half a second.
+        The device loses commands that arrive earlier, such as at the end of the attempt before.
         """
-        for text in texts:
-            connection = self._env.waiting.until("the device to be claimed", self._connect, LIMIT, pause=0.001)
-            with connection:
-                connection.settimeout(LIMIT)
-                connection.sendall(text.encode())
-                connection.shutdown(socket.SHUT_WR)
-                connection.recv(4096)
-
-    def _connect(self):
-        connection = socket.socket(socket.AF_UNIX)
-        try:
-            connection.connect(str(self._socket))
-        except OSError:
-            connection.close()
-            return None
-        return connection
+        with self.user() as user:
+            for text in texts:
+                self._env.waiting.until("the sensor to need a finger", user.is_needed, LIMIT, pause=0.001)
+                with socket.socket(socket.AF_UNIX) as connection:
+                    connection.settimeout(LIMIT)
+                    connection.connect(str(self._socket))
+                    connection.sendall(text.encode())
+                    connection.shutdown(socket.SHUT_WR)
+                    # The device closes the connection after it has handled the command.
+                    connection.recv(4096)
 
     def user(self):
         return SensorUser(self._env)
@@ -124,6 +118,12 @@ class SensorUser:
     def must(self, member, signature=None, body=()):
         error = self.call(member, signature, body)
         must(error is None, f"expected {member} to succeed; found {error}")
+
+    def is_needed(self):
+        """True if the sensor waits for a finger."""
+        properties = DBusAddress(self.device.object_path, bus_name=NAME, interface="org.freedesktop.DBus.Properties")
+        call = new_method_call(properties, "Get", "ss", (self.device.interface, "finger-needed"))
+        return self.bus.send_and_get_reply(call, timeout=LIMIT).body[0][1]
 
     def until(self, accepts):
         for _ in range(50):
