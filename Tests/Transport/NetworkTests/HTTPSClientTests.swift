@@ -135,7 +135,7 @@ struct HTTPSClientTests {
         network.lookup = NameLookup { _, port in
             try addresses.map { try SocketAddress(ipAddress: $0, port: port) }
         }
-        let client = try HTTPSClient(network: network, addresses: policy, deadline: .milliseconds(200))
+        let client = try HTTPSClient(network: network, addresses: policy, deadline: .seconds(60))
         do {
             _ = try await client.send(HTTPSRequest(.get, HTTPSURL(parsing: "https://push.example/")))
             return nil
