@@ -121,6 +121,22 @@ struct FingerQuestionTests {
         }
     }
 
+    @Test("A finger answers for a vault whose passkeys are given away, too")
+    func vault() async throws {
+        try await Self.with(answers: "*) ;;") { prompts, sensor, log in
+            let finger = try #require(prompts.context.fingerprint)
+            let subject = VaultQuestions.Subject(purpose: .give, text: nil, path: "/vault")
+            let asking = Task { await VaultQuestions(questioner: prompts.questioner).pin(subject, or: finger) }
+            try await Waiting.until("the question") { TestFile.text(log).contains(#""purpose":"give""#) }
+            try await sensor.report("verify-match")
+            guard case .finger = await asking.value else { throw UserRefusal.declined }
+            try await Waiting.until("the withdrawal") {
+                TestFile.text(log).contains(#"{"withdraw":1,"because":"touched"}"#)
+            }
+            #expect(TestFile.text(log).contains(#""finger":true"#))
+        }
+    }
+
     @Test("A typed PIN answers, and nothing is withdrawn")
     func typed() async throws {
         try await Self.with(answers: #"*ask*) echo '{"answer":1,"pin":"1234"}' ;;"#) { prompts, _, log in

@@ -49,7 +49,7 @@ struct GiftResult: Sendable {
 
 /// The giver's side of a transfer: what the user of this device is asked, and what becomes of the vault.
 ///
-/// Nothing about a site leaves this device before the user has compared the digits, typed the PIN and agreed to the list.
+/// Nothing about a site leaves this device before the user has compared the digits, unlocked the vault and agreed to the list.
 struct GiverDialogue: Sendable {
     let vault: Vault
     let name: String
@@ -77,8 +77,10 @@ struct GiverDialogue: Sendable {
         try await channel.whileConnected { [prompts] in
             try await prompts.confirm(question, ok: "They are the same", timeout: VaultQuestions.longLimit)
         }
-        let unlocked = try await channel.whileConnected { [prompts, vault] in
-            try await prompts.unlock(vault, to: purpose == .give ? .give : .handOver).vault
+        let unlocked = try await channel.whileConnected { [prompts, vault, progress] in
+            // Who has the key of the vault has all of it for ever, which takes the PIN.
+            guard purpose == .give else { return try await prompts.unlock(vault, to: .handOver).vault }
+            return try await prompts.unlock(vault, to: .give, showing: AnswerProgress(progress.report))
         }
         return try await withCleanup {
             await unlocked.lock()

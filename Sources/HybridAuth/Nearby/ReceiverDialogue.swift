@@ -68,7 +68,7 @@ struct ReceiptResult: Sendable {
 
 /// The receiver's side of a transfer: what the user of this device is asked, and what becomes of the vault.
 ///
-/// Nothing is stored before the user has compared the digits, seen the list and typed the PIN.
+/// Nothing is stored before the user has compared the digits, seen the list and unlocked the vault.
 struct ReceiverDialogue: Sendable {
     let name: String
     let prompts: VaultPrompts
@@ -100,9 +100,9 @@ struct ReceiverDialogue: Sendable {
             let items = NearbyText.items(passkeys)
             progress.show(items, "offered by \(offer.giver.name):")
             let question = question(offer, items, isMove)
-            let unlocked = try await channel.whileConnected { [prompts] in
+            let unlocked = try await channel.whileConnected { [prompts, progress] in
                 try await prompts.confirm(question, ok: "Receive", timeout: VaultQuestions.longLimit)
-                return try await prompts.unlock(vault, to: .receive).vault
+                return try await prompts.unlock(vault, to: .receive, showing: AnswerProgress(progress.report))
             }
             return try await withCleanup {
                 await unlocked.lock()

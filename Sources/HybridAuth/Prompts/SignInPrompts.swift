@@ -32,7 +32,7 @@ struct SignInContext: Sendable {
 
 /// The user of this device during a request, who is asked by a program or through pinentry.
 struct SignInPrompts: UserInteraction {
-    private let questioner: Questioner
+    let questioner: Questioner
     var context: SignInContext
 
     init(_ questioner: Questioner, _ context: SignInContext) {

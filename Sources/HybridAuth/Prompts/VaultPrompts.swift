@@ -58,9 +58,50 @@ struct VaultPrompts: Sendable {
         acceptingRecords: Bool = false
     ) async throws -> (vault: UnlockedVault, pin: PIN) {
         let subject = VaultQuestions.Subject(purpose: purpose, text: text, path: vault.path)
-        var problem: PromptProblem?
+        return try await unlock(vault, subject, acceptingRecords: acceptingRecords)
+    }
+
+    /// Unlocks a vault with a finger, if its user allowed that, or with its PIN.
+    ///
+    /// - Parameter progress: Shows what happens at the sensor.
+    func unlock(
+        _ vault: Vault,
+        to purpose: VaultPurpose,
+        showing progress: AnswerProgress
+    ) async throws -> UnlockedVault {
+        let subject = VaultQuestions.Subject(purpose: purpose, text: nil, path: vault.path)
+        guard let finger = FingerprintPrompt(vault, progress), await finger.isReady else {
+            return try await unlock(vault, subject).vault
+        }
+        switch await questions.pin(subject, or: finger) {
+        case .finger(let key):
+            do throws(UnlockFailure) {
+                let unlocked = try await vault.unlockVault(with: key)
+                report(unlocked.warnings)
+                return unlocked
+            } catch {
+                guard error == .keyReplaced else { throw CommandFailure(error) }
+                return try await unlock(vault, subject, after: .keyReplaced).vault
+            }
+        case .typed(let result):
+            guard let pin = PIN(try result.get()) else { return try await unlock(vault, subject, after: .empty).vault }
+            return try await unlock(vault, subject, typed: pin).vault
+        case .failed(let reason): return try await unlock(vault, subject, after: .finger(reason)).vault
+        }
+    }
+
+    /// Unlocks a vault with the PIN that was typed already, or asks for it; the user has three attempts.
+    private func unlock(
+        _ vault: Vault,
+        _ subject: VaultQuestions.Subject,
+        acceptingRecords: Bool = false,
+        typed first: PIN? = nil,
+        after problem: PromptProblem? = nil
+    ) async throws -> (vault: UnlockedVault, pin: PIN) {
+        var (typed, problem) = (first, problem)
         for _ in 0..<Self.maximumAttempts {
-            let pin = try await askPIN(subject, problem)
+            let pin: PIN
+            if let given = typed.take() { pin = given } else { pin = try await askPIN(subject, problem) }
             do throws(UnlockFailure) {
                 let unlocked = try await vault.unlockVault(with: pin, checkingRecords: !acceptingRecords)
                 report(unlocked.warnings)

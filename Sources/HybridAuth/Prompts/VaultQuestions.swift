@@ -6,6 +6,7 @@ internal import HybridCommandSupport
 internal import HybridPinentry
 internal import HybridPrimitives
 internal import HybridProgram
+internal import HybridThreads
 internal import HybridVault
 
 /// The single questions of the vault commands, each asked by a program or through pinentry.
@@ -52,6 +53,23 @@ struct VaultQuestions: Sendable {
         } orWith: { pinentry in
             let description = subject.description
             return try await pinentry.getPIN(description: description, prompt: "PIN:", error: problem?.complaint)
+        }
+    }
+
+    /// Asks for the PIN, which a finger may replace.
+    func pin(_ subject: Subject, or finger: FingerprintPrompt) async -> FingerprintPrompt.Answer<any Error> {
+        let cause = Locked(AskWithdrawal.cancelled)
+        return await finger.race { () async throws(any Error) in
+            try await mappingFailures { program in
+                let members = subject.members(nil) + [("finger", .boolean(true))]
+                let question = AskQuestion(.pin, within: Self.limit, members)
+                return try await program.typed(for: question) { cause.withLock { $0 } }
+            } orWith: { pinentry in
+                let description = "\(subject.description)\n\n\(FingerprintPrompt.invitation)"
+                return try await pinentry.getPIN(description: description, prompt: "PIN:")
+            }
+        } willCancel: { isMatch in
+            cause.withLock { $0 = isMatch ? .touched : .fingerFailed }
         }
     }
 

@@ -56,6 +56,19 @@ def match(env):
     env.waiting.until("the device to be released", env.sensor.is_free, 60)
 
 
+def give(env):
+    """A finger opens the vault whose passkeys are given away; without one, its PIN does."""
+    env.ready()
+    result, talks = env.give(lambda: env.sensor.commands(OWN))
+    invited = [talk for talk in talks if INVITATION in talk.description]
+    must(result["given"] == 1 and len(invited) == _prompts(talks) == 1, f"expected one prompt; found {result}, {talks}")
+    must(env.sensor.is_free(), "expected the device to be released")
+    env.agent.start()
+    result, talks = env.give(lambda: None)
+    must(result["given"] == 1 and _prompts(talks) == 1, f"expected the PIN; found {result}, {talks}")
+    must(not [talk for talk in talks if INVITATION in talk.description], "expected no invitation without a key")
+
+
 def misses(env):
     """Three fingers that do not match: the PIN is needed; a match before the third resets the count."""
     env.ready()
@@ -258,7 +271,7 @@ def malformed(env):
 
 
 CASES = {
-    "finger-sign-in": sign_in, "finger-typed": typed, "finger-match": match, "finger-misses": misses,
+    "finger-sign-in": sign_in, "finger-typed": typed, "finger-match": match, "finger-give": give, "finger-misses": misses,
     "finger-misses-add-up": misses_add_up, "finger-retry": retry, "finger-unplugged": unplugged, "finger-in-use": in_use,
     "finger-added": finger_added, "finger-record-forged": record_forged, "finger-cancelled": cancelled,
     "finger-busy": busy, "finger-restarted": restarted, "finger-without-agent": without_agent,

@@ -103,6 +103,28 @@ class FingerEnvironment(TestEnvironment):
         return self.keep(Program("hybrid-auth", command, log=self.folder.path(f"scan-{self.number()}.log"),
                                  text=code + "\n", environment=self.environment(touches)))
 
+    def give(self, touch):
+        """Gives all passkeys to another vault, while `touch` acts at the sensor; returns the result and the prompts."""
+        route = ["--cacert", self.certificates.authority, "--connect-to", f"{HOST}:443:127.0.0.1:{self.relay.port}"]
+        other, before = self.folder.scratch / f"other-{self.number()}", len(self.phone.dialogues())
+        receiver = self.keep(Program(
+            "hybrid-auth receive",
+            [self.programs.auth, "receive", "--json", "--adapter", "hci0", *route, "--vault", other, "--pinentry", PINENTRY],
+            log=self.folder.path(f"receive-{self.number()}.log"),
+            environment={**self.environment(), "XDG_STATE_HOME": f"{other}-state", "PERSON_LOG": f"{other}-log"}))
+        code = self.waiting.until("a code", lambda: re.findall(r"HYBRID:/\d+", receiver.said())[-1:], LIMIT)[0]
+        giver = self.keep(Program(
+            "hybrid-auth give",
+            [self.programs.auth, "give", "--all", "-", "--json", "--adapter", "hci1", "--tunnel-domain", DOMAIN, *route,
+             "--vault", self.folder.phone / "vault", "--pinentry", PINENTRY],
+            log=self.folder.path(f"give-{self.number()}.log"), text=code + "\n", environment=self.environment("yes")))
+        touch()
+        for program in (giver, receiver):
+            self.waiting.until(f"{program.name} to end", lambda: program.status is not None, LIMIT)
+            must(program.status == 0, f"{program.name} {program.ending}: {program.said()}")
+        found = [json.loads(line) for line in giver.said().splitlines() if '"given"' in line]
+        return found[-1], self.phone.dialogues()[before:]
+
     def _show(self, options):
         number = self.number()
         request = self.folder.scratch / f"request-{number}.json"
