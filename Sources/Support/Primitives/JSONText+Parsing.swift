@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A reason why bytes are not strict JSON, or exceed a limit.
-public struct JSONSyntaxError: Error, Hashable, Sendable {
+public struct JSONSyntaxError: Error, Equatable, Sendable {
     /// The bytes are not UTF-8, or not exactly one JSON value (RFC 8259).
     public static let malformed = JSONSyntaxError(reason: "it is not JSON")
     /// Arrays and objects are nested more than ``JSONText/maximumDepth`` times.
@@ -21,6 +21,11 @@ public struct JSONSyntaxError: Error, Hashable, Sendable {
 
     /// A clause for error messages; the only part of the input is the name of a repeated member, made safe to show.
     public let reason: String
+    /// Number of bytes before the place where the parser stopped; `nil` if nothing was parsed.
+    public internal(set) var offset: Int?
+
+    /// Returns true if the reasons are the same; the place is for messages.
+    public static func == (one: JSONSyntaxError, other: JSONSyntaxError) -> Bool { one.reason == other.reason }
 }
 
 extension JSONText {
@@ -51,7 +56,13 @@ extension JSONText {
         guard String(validating: bytes, as: UTF8.self) != nil else { throw .malformed }
         let text = mayBeMarked ? bytes.withoutByteOrderMark : bytes[...]
         var parser = JSONParser(rest: text, maximumValues: maximumValues)
-        self = try parser.document()
+        do throws(JSONSyntaxError) {
+            self = try parser.document()
+        } catch {
+            var error = error
+            error.offset = parser.offset
+            throw error
+        }
     }
 }
 
@@ -66,6 +77,9 @@ private struct JSONParser {
         self.rest = rest
         self.maximumValues = maximumValues
     }
+
+    /// Number of bytes before those that are left.
+    var offset: Int { rest.startIndex }
 
     mutating func document() throws(JSONSyntaxError) -> JSONText {
         let value = try value()

@@ -9,7 +9,7 @@ public import HybridPrimitives
 public struct OptionsError: WebAuthnFailure, Hashable {
     /// The request is longer than ``PublicKeyOptions/maximumBytes``.
     public static let tooLarge = OptionsError("the request is longer than \(PublicKeyOptions.maximumBytes) bytes")
-    /// The request is not JSON.
+    /// The request is not JSON, and no place in it is to blame.
     public static let notJSON = OptionsError("the request is not JSON", .syntaxError)
 
     /// The invalid part and the cause.
@@ -57,7 +57,19 @@ public struct OptionsError: WebAuthnFailure, Hashable {
         }
     }
 
-    init(_ error: JSONSyntaxError) {
-        self = error == .malformed || error == .tooDeep ? .notJSON : OptionsError(error.reason, .syntaxError)
+    /// Creates the error of a request whose text can't be parsed; it names the place.
+    init(_ error: JSONSyntaxError, in json: [UInt8]) {
+        guard error == .malformed || error == .tooDeep else {
+            self = OptionsError(error.reason, .syntaxError)
+            return
+        }
+        guard let offset = error.offset else {
+            self = .notJSON
+            return
+        }
+        let lines = json.prefix(offset).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let last = lines.last.map { String(decoding: $0, as: UTF8.self) } ?? ""
+        let place = "see line \(lines.count), column \(last.unicodeScalars.count + 1)"
+        self = OptionsError("\(Self.notJSON.detail); \(place)", .syntaxError)
     }
 }

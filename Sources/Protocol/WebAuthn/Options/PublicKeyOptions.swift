@@ -32,7 +32,7 @@ public enum PublicKeyOptions: Equatable, Sendable {
         } catch let error as JSONMemberError {
             throw OptionsError(error)
         } catch let error as JSONSyntaxError {
-            throw OptionsError(error)
+            throw OptionsError(error, in: json)
         } catch {
             throw .notJSON
         }
