@@ -192,7 +192,7 @@ struct WebsiteRuleTests {
     @Test(
         "an invalid request is rejected before the code is shown",
         arguments: [
-            (#"{"#, "https://example.com", 65, "the request is not JSON (SyntaxError)"),
+            (#"{"#, "https://example.com", 65, "the request is not JSON; see line 1, column 2 (SyntaxError)"),
             (#"{"publicKey":{"rpId":"example.com"}}"#, "https://example.com", 65, "challenge is missing (TypeError)"),
             (
                 #"{"publicKey":{"challenge":"A="}}"#, "https://example.com", 65,
