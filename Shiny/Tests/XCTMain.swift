@@ -2,7 +2,7 @@
 
 import Testing
 
-/// The entry point of all tests. With this file, a build needs no index of the tests.
+/// The entry point of all tests, with which a build needs no index to find them.
 @main
 struct TestEntryPoint {
     static func main() async { await Testing.__swiftPMEntryPoint() as Never }
