@@ -78,7 +78,7 @@ struct GiverDialogue: Sendable {
             try await prompts.confirm(question, ok: "They are the same", timeout: VaultQuestions.longLimit)
         }
         let unlocked = try await channel.whileConnected { [prompts, vault, progress] in
-            // The key opens the vault for ever, so a device gets it for the PIN only.
+            // The key opens the vault for ever, so a finger does not suffice to hand it over.
             guard purpose == .give else { return try await prompts.unlock(vault, to: .handOver).vault }
             return try await prompts.unlock(vault, to: .give, showing: AnswerProgress(progress.report))
         }

@@ -9,7 +9,7 @@ public import HybridPrimitives
 public struct OptionsError: WebAuthnFailure, Hashable {
     /// The request is longer than ``PublicKeyOptions/maximumBytes``.
     public static let tooLarge = OptionsError("the request is longer than \(PublicKeyOptions.maximumBytes) bytes")
-    /// The request is not JSON, and no place in it is to blame.
+    /// The request is not JSON; where it stops being JSON is unknown.
     public static let notJSON = OptionsError("the request is not JSON", .syntaxError)
 
     /// The invalid part and the cause.
