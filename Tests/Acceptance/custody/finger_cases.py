@@ -107,6 +107,7 @@ def unplugged(env):
     env.sensor.commands("UNPLUG")
     failure = request.failure()
     must(failure in ("sensor failed", "disconnected"), f"expected a failure of the sensor; found {failure}")
+    env.waiting.until("fprintd to have no device", env.sensor.is_gone, 60)
     must(env.agent.refused(env.vault_id) == "no device", "expected no device")
     said, talks = env.sign_in("yes")
     must("finds no fingerprint sensor" in said and _prompts(talks) >= 1, f"expected the PIN; found {said}")

@@ -77,6 +77,12 @@ class Sensor:
             user.must("Release")
             return True
 
+    def is_gone(self):
+        """True if there is no device, which fprintd notices after it has reported the failure of an attempt."""
+        with open_dbus_connection(bus=self._env.radio.address) as bus:
+            reply = bus.send_and_get_reply(new_method_call(MANAGER, "GetDefaultDevice"), timeout=LIMIT)
+            return reply.header.message_type is MessageType.error
+
     def enroll(self, finger, name):
         """Enrolls a finger under a name of the virtual device."""
         with self.user() as user:
