@@ -268,7 +268,7 @@ struct OpeningTests {
     func costs() throws {
         let location = VaultLocation(directory: "/vault", stateDirectory: "/state")
         #expect(location.scrypt(of: .random(isTest: false)).cost == 1 << 20)
-        #expect(location.scrypt(of: .random(isTest: true)).cost == 1 << 18)
+        #expect(location.scrypt(of: .random(isTest: true)).cost == 1 << 13)
     }
 
     @Test("A vault with a flipped test flag in vault.json opens with no radio")

@@ -142,18 +142,21 @@ struct PINTests {
         }
     }
 
-    @Test("Costs outside the limits are refused before any work is done")
-    func costs() {
-        for (logN, r, p) in [
-            (14, 8, 1), (21, 8, 1), (63, 8, 1), (17, 7, 1), (17, 9, 1), (17, 8, 0), (17, 8, 5), (255, 255, 255),
+    @Test("Costs outside the limits are refused before any work is done", arguments: [false, true])
+    func costs(isTest: Bool) {
+        let lowest: UInt8 = isTest ? 10 : 15
+        let refused: [(UInt8, UInt8, UInt8)] = [
+            (lowest - 1, 8, 1), (0, 8, 1), (21, 8, 1), (63, 8, 1), (17, 7, 1), (17, 9, 1), (17, 8, 0), (17, 8, 5),
+            (255, 255, 255),
         ]
-            as [(UInt8, UInt8, UInt8)]
-        {
+        func slot(_ logN: UInt8, _ r: UInt8, _ p: UInt8) -> PINSlot? {
             var body = Array(Vectors.slot.dropLast(32))
+            body[27] = isTest ? 1 : 0
             body.replaceSubrange(36..<39, with: [logN, r, p])
-            #expect(PINSlot(bytes: body + Sealing.checksum(body)) == nil, "\(logN) \(r) \(p)")
+            return PINSlot(bytes: body + Sealing.checksum(body))
         }
-        for logN in UInt8(15)...20 { #expect(Scrypt(logN: logN, r: 8, p: 4) != nil) }
+        for (logN, r, p) in refused { #expect(slot(logN, r, p) == nil, "\(logN) \(r) \(p)") }
+        for logN in lowest...20 { #expect(slot(logN, 8, 4) != nil, "\(logN)") }
     }
 
     @Test("Other lengths of the slot are refused, whatever their checksum")

@@ -17,8 +17,8 @@ package struct VaultLocation: Sendable {
     /// Cost of new slots of real vaults; tests set a lower one.
     var scrypt = Scrypt.standard
 
-    /// Returns the cost of new slots of a vault: the lowest one for a test vault, which a virtual radio alone opens.
-    func scrypt(of identity: VaultIdentity) -> Scrypt { identity.isTest ? .lowest : scrypt }
+    /// Returns the cost of new slots of a vault, which is low for a test vault, because only a virtual radio opens it.
+    func scrypt(of identity: VaultIdentity) -> Scrypt { identity.isTest ? .test : scrypt }
 
     /// Creates a location; relative paths start at the current directory.
     package init(directory: String, stateDirectory: String, tpm: TPMAddress = .standard) {

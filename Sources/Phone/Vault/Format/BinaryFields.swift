@@ -57,9 +57,11 @@ struct BinaryFieldReader {
     mutating func takeDeviceID() -> DeviceID? { take(DeviceID.length).flatMap(DeviceID.init(bytes:)) }
 
     /// Takes the parameters of scrypt, one byte each: log2 N ‖ r ‖ p.
-    mutating func takeScrypt() -> Scrypt? {
+    ///
+    /// - Parameter isTest: True in a test vault, whose parameters may be lower.
+    mutating func takeScrypt(isTest: Bool) -> Scrypt? {
         guard let logN = take(UInt8.self), let r = take(UInt8.self), let p = take(UInt8.self) else { return nil }
-        return Scrypt(logN: logN, r: r, p: p)
+        return Scrypt(logN: logN, r: r, p: p, isTest: isTest)
     }
 
     /// Takes the next `count` bytes, or returns `nil` if there are fewer.

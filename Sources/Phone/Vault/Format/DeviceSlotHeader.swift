@@ -27,7 +27,7 @@ struct DeviceSlotHeader: Equatable {
     /// Takes the fields behind the magic and the format; `nil` if the kind or a field is wrong.
     init?(from reader: inout BinaryFieldReader, kind: UInt8) {
         guard reader.take(UInt8.self) == kind, let identity = reader.takeIdentity(), let device = reader.takeDeviceID(),
-            let scrypt = reader.takeScrypt(), let salt = reader.take(32)
+            let scrypt = reader.takeScrypt(isTest: identity.isTest), let salt = reader.take(32)
         else { return nil }
         self.identity = identity
         self.device = device

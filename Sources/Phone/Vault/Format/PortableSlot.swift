@@ -72,8 +72,9 @@ struct PortableSlot: Equatable, Sendable {
     init?(bytes: [UInt8]) {
         guard var reader = BinaryFieldReader(checksummed: bytes, length: Self.length, magic: Self.magic),
             let kind = reader.take(UInt8.self).flatMap(Kind.init(rawValue:)), let identity = reader.takeIdentity(),
-            let id = reader.take(16), let keyID = reader.takeKeyID(), let scrypt = reader.takeScrypt(),
-            let salt = reader.take(32), let wrapped = reader.take(60), let mac = reader.take(32)
+            let id = reader.take(16), let keyID = reader.takeKeyID(),
+            let scrypt = reader.takeScrypt(isTest: identity.isTest), let salt = reader.take(32),
+            let wrapped = reader.take(60), let mac = reader.take(32)
         else { return nil }
         self.kind = kind
         self.identity = identity

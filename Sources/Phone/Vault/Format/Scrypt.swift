@@ -8,8 +8,10 @@ private import FoundationEssentials
 struct Scrypt: Hashable, Sendable {
     /// Parameters of new slots: N = 2^17, r = 8, p = 1; a guess takes 128 MiB and about a third of a second.
     static let standard = Scrypt(uncheckedLogN: 17, p: 1)
-    /// The lowest accepted parameters, for new slots of test vaults: N = 2^15, r = 8, p = 1.
+    /// The lowest parameters that are accepted for a real vault: N = 2^15, r = 8, p = 1.
     static let lowest = Scrypt(uncheckedLogN: 15, p: 1)
+    /// Parameters of new slots of test vaults, whose passkeys nothing else protects either: N = 2^10, r = 8, p = 1.
+    static let test = Scrypt(uncheckedLogN: 10, p: 1)
 
     /// Binary logarithm of N.
     let logN: UInt8
@@ -27,11 +29,12 @@ struct Scrypt: Hashable, Sendable {
         self.p = p
     }
 
-    /// Creates parameters with N from 2^15 to 2^20, r = 8 and p from 1 to 4; `nil` for any others.
+    /// Creates parameters with N from 2^15 to 2^20 (in a test vault, from 2^10), r = 8 and p from 1 to 4; `nil` for any others.
     ///
     /// A forged slot can therefore neither be weak nor exhaust the memory.
-    init?(logN: UInt8, r: UInt8, p: UInt8) {
-        guard (15...20).contains(logN), r == 8, (1...4).contains(p) else { return nil }
+    init?(logN: UInt8, r: UInt8, p: UInt8, isTest: Bool = false) {
+        let lowest = isTest ? Self.test : .lowest
+        guard (lowest.logN...20).contains(logN), r == 8, (1...4).contains(p) else { return nil }
         self.logN = logN
         self.r = r
         self.p = p
