@@ -37,6 +37,11 @@ enum AuthSettings {
         },
         help: "The program that asks in a window in place of pinentry; default: hybrid-ask if it is installed."
     )
+    static let prompt = Setting(
+        "prompt",
+        .path("program"),
+        help: "The program that shows a code in a window; default: hybrid-prompt."
+    )
     static let tunnelTokenFile = Setting("tunnel-token-file", .path("file"), help: "A file with the relay's token.")
     static let cacert = Setting(
         "cacert",
@@ -88,12 +93,12 @@ enum AuthSettings {
 
     static let resolver = ConfigurationResolver(
         [
-            tunnelDomain, vault, pinentry, ask, tunnelTokenFile, cacert, bleChannel, localServices, askToLink, tpm,
+            tunnelDomain, vault, pinentry, ask, prompt, tunnelTokenFile, cacert, bleChannel, localServices, askToLink,
+            tpm,
             push, pushDistributor, fingerAfterSuspend,
         ],
         ignoredVariables: [
-            "HYBRID_LAB_*", "HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS", "HYBRID_BIN", "HYBRID_PROMPT",
-            "HYBRID_UPSTREAM",
+            "HYBRID_LAB_*", "HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS", "HYBRID_BIN", "HYBRID_UPSTREAM",
         ]
     )
 

@@ -47,13 +47,14 @@ struct GiftChoiceTests {
         #expect(NearbyText.groups(of: hash).hasPrefix("09060 60585 "))
     }
 
-    @Test("The place of a code: the terminal, the page, or an image")
+    @Test("The place of a code: the terminal, the window, the page, or an image")
     func places() {
-        #expect(CodePlace(argument: "terminal")?.image == nil && CodePlace(argument: "terminal")?.isPage == false)
-        #expect(CodePlace(argument: "page")?.isPage == true)
-        #expect(CodePlace(argument: "/tmp/x.png")?.image == "/tmp/x.png")
-        #expect(CodePlace(argument: "x.svg")?.isPage == false)
-        for text in ["", "x", "x.jpg", "Page"] { #expect(CodePlace(argument: text) == nil, "\(text)") }
+        let places: [String: CodePlace] = [
+            "terminal": .terminal, "window": .window, "page": .page, "/tmp/x.png": .image("/tmp/x.png"),
+            "x.svg": .image("x.svg"),
+        ]
+        for (text, place) in places { #expect(CodePlace(argument: text) == place) }
+        for text in ["", "x", "x.jpg", "Page", "Window"] { #expect(CodePlace(argument: text) == nil, "\(text)") }
     }
 
     @Test(

@@ -55,10 +55,9 @@ enum PromptEvent {
     }
 
     private static func code(_ event: JSONText) throws(PromptInputError) -> QRMatrix {
-        guard let text = event.member("text")?.text, text.hasPrefix("FIDO:/"), let code = try? QRMatrix(text: text)
-        else {
-            throw .unusableCode
-        }
+        guard let text = event.member("text")?.text, text.hasPrefix("FIDO:/") || text.hasPrefix("HYBRID:/"),
+            let code = try? QRMatrix(text: text)
+        else { throw .unusableCode }
         return code
     }
 
@@ -66,8 +65,10 @@ enum PromptEvent {
         let message = sentence(event, "message")
         return switch event.member("notice")?.text {
         case "virtual-radio", "unverified-bus": .warning(message)
-        case "radio-lost", "bluetooth-channel-failed", "link-skipped", "session-locked": .note(message)
-        case "not-linked", "old-iphone": .result(message)
+        case "radio-lost", "bluetooth-channel-failed", "link-skipped", "session-locked", "vault-made": .note(message)
+        case "not-linked", "old-iphone", "left-out", "different", "history-not-written", "partly-received",
+            "not-confirmed":
+            .result(message)
         case "radio-back": .note(nil)
         case "link-offer": linkOffer(event)
         default: nil
@@ -120,12 +121,31 @@ extension PromptStage {
         case "use-phone": self = .question
         case "contacting": self = .contacting(event.member("phone")?.text.map { SafeText(quoting: $0).description })
         case "scan": self = .scan
-        case "phone-found": self = .phoneFound
+        case "phone-found", "giver-found": self = .phoneFound
         case "connecting": self = .connecting
         case "connecting-by-bluetooth", "connected-by-bluetooth": self = .connecting
         case "confirm": self = .confirm
+        case "digits":
+            guard let digits = event.member("digits")?.text, let peer = event.member("peer")?.text,
+                digits.utf8.count == 6, digits.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains)
+            else { return nil }
+            self = .comparing("\(digits.prefix(3)) \(digits.suffix(3))", with: SafeText(quoting: peer).description)
+        case "stored":
+            guard let (count, total) = Self.counts(event, "count") else { return nil }
+            self = .stored(count, of: total)
+        case "waiting-for-files":
+            guard let (count, total) = Self.counts(event, "arrived") else { return nil }
+            self = .awaitingFiles(count, of: total)
         case "done": self = .done
         default: return nil
         }
+    }
+
+    /// Returns how many of all there are.
+    private static func counts(_ event: JSONText, _ member: String) -> (Int, Int)? {
+        guard let count = event.member(member)?.text.flatMap({ Int($0) }), count >= 0,
+            let total = event.member("of")?.text.flatMap({ Int($0) }), count <= total
+        else { return nil }
+        return (count, total)
     }
 }

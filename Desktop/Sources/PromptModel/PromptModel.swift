@@ -21,22 +21,33 @@ public enum PromptStage: Equatable, Sendable {
     case confirm
     /// The phone has answered and offers a link.
     case linkOffer
+    /// The user compares digits with the screen of the other device, whose name is in quotation marks.
+    case comparing(String, with: String)
+    /// So many of all passkeys are stored here.
+    case stored(Int, of: Int)
+    /// So many of all records of a vault have arrived.
+    case awaitingFiles(Int, of: Int)
     /// The phone has answered.
     case done
     /// The ceremony ended without success.
     case failed
 
-    /// The state for the user.
-    public var text: String {
+    /// Returns the state for the user.
+    ///
+    /// - Parameter isTransfer: True if another device gives something to this one.
+    func text(isTransfer: Bool) -> String {
         switch self {
         case .preparing: "Preparing the code"
         case .question: "Continue with your phone?"
         case .contacting(let phone): "Waiting for \(phone ?? "your phone")"
-        case .scan: "Scan this code with your phone"
-        case .phoneFound: "Phone found"
-        case .connecting: "Connecting to the phone"
+        case .scan: isTransfer ? "Scan this code with hybrid-auth give" : "Scan this code with your phone"
+        case .phoneFound: isTransfer ? "Device found" : "Phone found"
+        case .connecting: isTransfer ? "Connecting to the device" : "Connecting to the phone"
         case .confirm: "Confirm on your phone"
         case .linkOffer: "Link this phone?"
+        case .comparing(_, let peer): "The screen of \(peer) must show the same digits"
+        case .stored(let count, let total): "\(count) of \(total) stored"
+        case .awaitingFiles(let count, let total): "Waiting for the files of the vault: \(count) of \(total)"
         case .done: "Done"
         case .failed: "It did not work"
         }
@@ -98,6 +109,15 @@ public struct PromptView: Equatable, Sendable {
     public var cautions: [String] {
         let isBefore = stage == .question || stage == .preparing && code == nil
         return isBefore ? request?.cautions ?? [] : []
+    }
+
+    /// The state for the user.
+    public var stageText: String { stage.text(isTransfer: request?.isTransfer == true) }
+
+    /// The digits that the user compares, in two groups; `nil` if there are none now.
+    public var digits: String? {
+        if case .comparing(let digits, _) = stage { return digits }
+        return nil
     }
 
     /// True if the offer is what the window is for, so that Enter accepts it.
@@ -232,14 +252,16 @@ public struct PromptModel: Sendable {
 
     private mutating func enter(_ stage: PromptStage, at now: ContinuousClock.Instant) {
         view.stage = stage
-        // The reason why a linked phone was not used stays beside the code.
-        let keepsNote = stage == .scan || stage == .done && hasResult
+        // The reason why a linked phone was not used stays next to the code.
+        let keepsNote = stage == .scan || hasResult
         if !keepsNote { view.note = nil }
         if !stage.mayShowCode { view.code = nil }
         view.deadline = stage.isTimed ? view.request?.timeout.map { now + $0 } : nil
         makeOffer(at: now)
         switch stage {
-        case .done: closing = now + (hasResult ? Self.resultDisplay : Self.successDisplay)
+        case .done:
+            let isToRead = hasResult || view.request?.isTransfer == true
+            closing = now + (isToRead ? Self.resultDisplay : Self.successDisplay)
         case .failed: closing = now + Self.failureDisplay
         default: break
         }

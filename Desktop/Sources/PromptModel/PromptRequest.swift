@@ -19,6 +19,8 @@ public struct PromptRequest: Equatable, Sendable {
     public let isRemote: Bool
     /// True if the user may also agree to later requests of this host for this site.
     public let offersAlways: Bool
+    /// True if another device gives something to this one, instead of a phone that answers.
+    public let isTransfer: Bool
 
     /// Creates a request from an event.
     ///
@@ -27,6 +29,7 @@ public struct PromptRequest: Equatable, Sendable {
         let facts = RequestFacts(event)
         let operation = event.member("operation")?.text
         isRemote = operation == "remote-sign-in" || operation == "remote-create"
+        isTransfer = operation == "receive" || operation == "join"
         // A new passkey is confirmed each time.
         let isPermanent = isRemote ? try facts.flag("permanent") : false
         offersAlways = operation == "remote-sign-in" && isPermanent
@@ -48,6 +51,8 @@ public struct PromptRequest: Equatable, Sendable {
             case "secret-open": try facts.openedKey()
             case "secret-encrypt": try facts.file("Encrypt")
             case "secret-decrypt": try facts.decryption()
+            case "receive": ("Receive passkeys from a person nearby", [])
+            case "join": ("Join a vault that another device has", [])
             default: throw .unusableRequest
             }
         let limit = event.member("timeout_ms")?.integer() ?? 0

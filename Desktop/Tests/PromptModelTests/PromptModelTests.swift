@@ -191,9 +191,9 @@ struct PromptModelTests {
     @Test("names a phone that is contacted")
     func contacting() throws {
         var model = try TimedModel(#"{"event":"state","state":"contacting","phone":"Ada's \u202ephone"}"#)
-        #expect(model.view.stage.text == #"Waiting for "Ada's phone""#)
+        #expect(model.view.stageText == #"Waiting for "Ada's phone""#)
         try model.enter("contacting")
-        #expect(model.view.stage.text == "Waiting for your phone")
+        #expect(model.view.stageText == "Waiting for your phone")
     }
 
     @Test("shows the reason why a linked phone was not used, beside the code")
@@ -252,7 +252,7 @@ struct PromptModelTests {
         try model.receive(#"{"event":"notice","notice":"link-offer","phone":"Ada's \u202e\nphone"\#(members)}"#)
         let question = #"Link "Ada's phone", so that it needs no code next time?"#
         #expect(model.view.note == "\(question)\nAnswer yes\(condition), in the program that asks.")
-        #expect(model.view.stage == .linkOffer && model.view.stage.text == "Link this phone?")
+        #expect(model.view.stage == .linkOffer && model.view.stageText == "Link this phone?")
         #expect(model.view.offer == nil && model.view.deadline == nil && model.view.code == nil)
         #expect(!model.view.isOver)
         try model.enter("done")
@@ -315,7 +315,7 @@ struct PromptModelTests {
     @Test("has a text for an error without a message")
     func emptyError() throws {
         let model = try TimedModel(#"{"event":"error"}"#)
-        #expect(model.view.failure.isEmpty && model.view.stage.text == "It did not work")
+        #expect(model.view.failure.isEmpty && model.view.stageText == "It did not work")
     }
 
     @Test("never prints the code")

@@ -56,8 +56,10 @@ struct NearbyOptions: ParsableArguments {
     }
 
     /// Creates the report of the progress; pinentry may use the same terminal.
-    func report() -> ProgressReport {
-        ProgressReport(program: HybridAuth.programName, format: json ? .json : .lines)
+    ///
+    /// - Parameter isForProgram: True if a program shows it, and not a user's terminal.
+    func report(isForProgram: Bool = false) -> ProgressReport {
+        ProgressReport(program: HybridAuth.programName, format: json || isForProgram ? .json : .lines)
     }
 
     /// Prints the result: an object for programs, or nothing, because users have read it already.
@@ -67,26 +69,49 @@ struct NearbyOptions: ParsableArguments {
     }
 }
 
+/// Options of commands that show a code.
+struct TransferCodeOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Where the code is shown: terminal, window, page, or a new image file.", valueName: "place")
+    )
+    var show = CodePlace.terminal
+
+    @Option(AuthSettings.prompt) var prompt: String?
+
+    @Option(help: ArgumentHelp("How long the code is shown, in seconds.", valueName: "s"))
+    var timeout: Int = 120
+
+    func validate() throws {
+        guard (1...3600).contains(timeout) else { throw ValidationError("--timeout takes 1 to 3600 seconds.") }
+    }
+}
+
 /// The place where a code is shown.
-struct CodePlace: ExpressibleByArgument, Sendable {
-    /// The path of an image; `nil` for the terminal or the page.
-    let image: String?
-    let isPage: Bool
+enum CodePlace: Hashable, ExpressibleByArgument, Sendable {
+    case terminal
+    /// The window of `hybrid-prompt`.
+    case window
+    /// A page in the browser.
+    case page
+    /// A new image file with this path.
+    case image(String)
 
-    /// The terminal.
-    static let terminal = CodePlace(image: nil, isPage: false)
-
-    private init(image: String?, isPage: Bool) { (self.image, self.isPage) = (image, isPage) }
-
-    /// Reads `terminal`, `page`, or the name of a file that ends in `.png` or `.svg`.
+    /// Reads `terminal`, `window`, `page`, or the name of a file that ends in `.png` or `.svg`.
     init?(argument: String) {
         switch argument {
         case "terminal": self = .terminal
-        case "page": self.init(image: nil, isPage: true)
+        case "window": self = .window
+        case "page": self = .page
         default:
             guard ImageFile.Format(path: argument) != nil else { return nil }
-            self.init(image: argument, isPage: false)
+            self = .image(argument)
         }
+    }
+
+    /// The path of the image; `nil` for another place.
+    var imagePath: String? {
+        if case .image(let path) = self { return path }
+        return nil
     }
 
     var defaultValueDescription: String { "terminal" }

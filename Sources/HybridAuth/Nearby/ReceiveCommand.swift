@@ -22,9 +22,6 @@ struct ReceiveCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("Where the code is shown: terminal, page, or a new image file.", valueName: "place"))
-    var show = CodePlace.terminal
-
     @Option(
         help: ArgumentHelp("Write a request to this new file instead, for hybrid-auth give --for.", valueName: "file")
     )
@@ -33,13 +30,11 @@ struct ReceiveCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Add the passkeys of this file, which answers a request.", valueName: "file"))
     var from: String?
 
+    @OptionGroup var code: TransferCodeOptions
+
     @OptionGroup var options: NearbyOptions
 
-    @Option(help: ArgumentHelp("How long the code is shown, in seconds.", valueName: "s"))
-    var timeout: Int = 120
-
     func validate() throws {
-        guard (1...3600).contains(timeout) else { throw ValidationError("--timeout takes 1 to 3600 seconds.") }
         guard request == nil || from == nil else {
             throw ValidationError("Write a request with --request, or read the answer with --from, not both.")
         }
@@ -54,7 +49,7 @@ struct ReceiveCommand: AsyncParsableCommand {
         if let from {
             return try await RequestFiles(options: options, settings: settings, prompts: prompts).receive(from)
         }
-        let run = try await ReceiverRun(.give, options, settings, at: show, timeout: .seconds(timeout))
+        let run = try await ReceiverRun(.give, options, code, settings)
         let progress = TransferProgress(report: run.report)
         let location = try options.location(settings)
         let result: ReceiptResult

@@ -17,25 +17,33 @@ struct ReceiverRun: Sendable {
     private let purpose: TransferPurpose
     private let run: ClientRun
     private let display: CodeDisplay
+    private let window: CodeWindow?
 
-    /// Creates a run: checks the settings, starts the page and creates the image file.
+    /// Creates a run: checks the settings, opens the window or starts the page, and creates the image file.
     init(
         _ purpose: TransferPurpose,
         _ options: NearbyOptions,
-        _ settings: Configuration,
-        at place: CodePlace,
-        timeout: Duration
+        _ code: TransferCodeOptions,
+        _ settings: Configuration
     ) async throws {
         try settings.checkCertificates(AuthSettings.cacert, with: TrustAnchors.check)
         self.purpose = purpose
-        report = options.report()
+        report = options.report(isForProgram: code.show == .window)
+        window = code.show == .window ? try CodeWindow(try settings.value(AuthSettings.prompt)) : nil
+        report.emit(
+            "request",
+            [
+                ("operation", .string(purpose == .give ? "receive" : "join")),
+                ("timeout_ms", .number(code.timeout * 1000)),
+            ]
+        )
         var timeouts = ClientTimeouts()
-        timeouts.untilPhoneFound = timeout
-        let page = place.isPage ? try await CodePage.start(PageSubject(purpose), report) : nil
+        timeouts.untilPhoneFound = .seconds(code.timeout)
+        let page = code.show == .page ? try await CodePage.start(PageSubject(purpose), report) : nil
         display = try CodeDisplay(
             report,
             page,
-            imagePath: place.image,
+            imagePath: code.show.imagePath,
             purpose: purpose == .give
                 ? "give passkeys to this device: hybrid-auth give --camera"
                 : "let this device join the vault: hybrid-auth give --camera"
@@ -64,7 +72,15 @@ struct ReceiverRun: Sendable {
         preparing prepare: @escaping @Sendable (BluetoothRadio) async throws -> Prepared,
         _ body: @escaping @Sendable (Prepared, TransferChannel) async throws -> Outcome
     ) async throws -> Outcome {
-        try await run.receive(for: purpose, preparing: prepare, events: show, body)
+        try await run.receive(
+            for: purpose,
+            preparing: { radio in
+                window?.beginListening()
+                return try await prepare(radio)
+            },
+            events: show,
+            body
+        )
     }
 
     /// Runs `body`, which prints the result, and waits until the tunnel is closed in order.

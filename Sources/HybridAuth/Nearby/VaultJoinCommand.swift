@@ -24,22 +24,17 @@ struct VaultJoinCommand: AsyncParsableCommand {
     @Flag(help: "Get the key from a device nearby.")
     var nearby = false
 
-    @Option(help: ArgumentHelp("Where the code is shown: terminal, page, or a new image file.", valueName: "place"))
-    var show = CodePlace.terminal
-
     @Flag(help: "Don't wait for the files of the vault.")
     var noWait = false
 
-    @OptionGroup var options: NearbyOptions
+    @OptionGroup var code: TransferCodeOptions
 
-    @Option(help: ArgumentHelp("How long the code is shown, in seconds.", valueName: "s"))
-    var timeout: Int = 120
+    @OptionGroup var options: NearbyOptions
 
     func validate() throws {
         guard nearby else {
             throw ValidationError("Use --nearby, or vault init with the vault's passphrase or recovery code.")
         }
-        guard (1...3600).contains(timeout) else { throw ValidationError("--timeout takes 1 to 3600 seconds.") }
     }
 
     func run() async throws {
@@ -47,7 +42,7 @@ struct VaultJoinCommand: AsyncParsableCommand {
         let location = try options.location(settings)
         try check(location)
         let prompts = try VaultPrompts(settings)
-        let run = try await ReceiverRun(.join, options, settings, at: show, timeout: .seconds(timeout))
+        let run = try await ReceiverRun(.join, options, code, settings)
         let progress = TransferProgress(report: run.report)
         do {
             let (material, peer) = try await prompts.closing {

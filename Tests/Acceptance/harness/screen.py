@@ -57,11 +57,11 @@ class Screen:
         brief(["import", "-silent", "-window", "root", str(path)], environment=self.environment)
 
     def code(self, path):
-        """Takes a picture and returns the text of the sign-in code in it, or None."""
+        """Takes a picture and returns the text of the code in it, for a sign-in or a transfer, or None."""
         self.picture(path)
         read = brief(["zbarimg", "--quiet", "--raw", "-Sdisable", "-Sqrcode.enable", str(path)],
                      environment=self.environment, check=False)
-        return next((line for line in read.stdout.splitlines() if line.upper().startswith("FIDO:/")), None)
+        return next((line for line in read.stdout.splitlines() if line.upper().startswith(("FIDO:/", "HYBRID:/"))), None)
 
     def press(self, key):
         brief(["xdotool", "key", key], environment=self.environment)

@@ -157,6 +157,33 @@ def codes(env):
     must(receiver.passkeys == ["ada@example.com"] and not image.exists(), "expected one passkey, and no image")
 
 
+def window(env):
+    """The program of a window gets what the receiver reports; a cancellation there, its end and its absence end the command."""
+    giver, receiver = env.device("ada").with_passkeys("ada@example.com"), env.device("bob").with_passkeys()
+    seen = env.folder.scratch / f"window-{env.number()}.jsonl"
+
+    def receive(script):
+        program = env.folder.scratch / f"window-{env.number()}"
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o700)
+        return receiver.start("receive", "--show", "window", "--prompt", program, "--adapter", RECEIVER, *env.route)
+
+    receiving = receive(f"tee {seen} >&2")
+    env.ended(giver.give(receiving.code, "--all"))
+    env.ended(receiving)
+    told = [json.loads(line) for line in seen.read_text().splitlines()]
+    must(told[0]["event"] == "request" and told[0]["operation"] == "receive" and told[0]["timeout_ms"] == 120_000,
+         f"expected the purpose first; found {told[0]}")
+    states = [event["state"] for event in told if event["event"] == "state"]
+    expected = ["scan", "giver-found", "connecting", "digits", "stored", "done"]
+    must([name for name in states if name in expected] == expected, f"expected {expected}; found {states}")
+    must(receiver.passkeys == ["ada@example.com"], f"found {receiver.passkeys}")
+    env.ended(receive("grep -q scan && echo cancel"), 130)
+    env.ended(receive("exec true"), 130)
+    env.ended(receiver.start("receive", "--show", "window", "--prompt", env.folder.scratch / "none"), 69,
+              "install hybrid-prompt")
+
+
 def withheld(env):
     """SSH keys are named and left out; with --ssh they are given."""
     giver, receiver = env.device("ada").with_passkeys("ada@example.com"), env.device("bob").with_passkeys()
@@ -245,7 +272,7 @@ def response_of(client):
 CASES = {
     "move": move, "hostile-givers": hostile_givers, "hostile-receivers": hostile_receivers,
     "killed-receivers": killed_receivers, "killed-givers": killed_givers, **KILLED_PROGRAMS, "one": one, "join": join,
-    "withheld": withheld, "disk-full": disk_full, "files": files, "refused": refused, "stranger": stranger, "codes": codes,
+    "withheld": withheld, "window": window, "disk-full": disk_full, "files": files, "refused": refused, "stranger": stranger, "codes": codes,
     "python-receiver": python_receiver, "python-giver": python_giver, "relay-log": relay_log,
 }
 ALONE = ("move", "relay-log")

@@ -210,6 +210,23 @@ def hostile_input(env, name):
         check("the request can't be shown" in prompt.errors, f"found the message {prompt.errors!r}")
 
 
+def transfer(env, name):
+    """Code, digits and progress of passkeys from another device."""
+    code = "HYBRID:/" + "73" * 84
+    with env.open(name) as prompt:
+        prompt.send({"event": "request", "operation": "receive", "timeout_ms": 120000}, {"event": "qr", "text": code},
+                    state("scan"))
+        check(prompt.code() == code, "expected the code of the input")
+        prompt.until_named("status bar", "Scan this code with hybrid-auth give")
+        prompt.send({**state("digits"), "digits": "042117", "peer": "Ada's phone"})
+        prompt.until_named("status bar", "042 117")
+        prompt.until_named("status bar", 'The screen of "Ada\'s phone" must show the same digits')
+        prompt.send({**state("stored"), "count": "3", "of": "200"})
+        prompt.until_named("status bar", "3 of 200 stored")
+        prompt.press("Escape")
+        check(prompt.until_ended() == 0 and prompt.answers == ["cancel"], f"found the answers {prompt.answers}")
+
+
 def no_display(env, name):
     with env.open(name, command=["env", "-u", "DISPLAY", "-u", "WAYLAND_DISPLAY", env.prompt]) as prompt:
         check(prompt.until_ended() == 69, f"expected status 69, found {prompt.status}")
@@ -250,6 +267,7 @@ CASES = {
     "names": names,
     "remote": remote,
     "link-offer": link_offer,
+    "transfer": transfer,
     "hostile-input": hostile_input,
     "no-display": no_display,
 }
