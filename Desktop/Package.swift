@@ -67,7 +67,7 @@ let models: [Target] = [
     ),
     .target(
         name: "HybridPasskeysModel",
-        dependencies: ["HybridTranslation", primitives, program],
+        dependencies: ["HybridTranslation", primitives, program, qrCode],
         path: "Sources/PasskeysModel",
         swiftSettings: settings
     ),
@@ -100,13 +100,13 @@ let adwaita: [Target] = [
         name: "HybridPasskeys",
         dependencies: [
             "HybridPasskeysModel", "HybridTranslation", "HybridWidgets", "CHybridAdwaita", primitives, program,
-            qrScanning,
+            qrScanning, qrCode,
         ],
         resources: [
             .embedInCode("Interface/care.ui"), .embedInCode("Interface/computers.ui"),
             .embedInCode("Interface/passkeys.ui"), .embedInCode("Interface/scan.ui"),
-            .embedInCode("Interface/style.css"), .embedInCode("Interface/welcome.ui"),
-            .embedInCode("Interface/window.ui"),
+            .embedInCode("Interface/style.css"), .embedInCode("Interface/transfer.ui"),
+            .embedInCode("Interface/welcome.ui"), .embedInCode("Interface/window.ui"),
         ],
         swiftSettings: settings
     ),
@@ -123,7 +123,7 @@ let tests: [Target] = [
     .testTarget(name: "AskModelTests", dependencies: ["HybridAskModel", primitives], swiftSettings: settings),
     .testTarget(
         name: "PasskeysModelTests",
-        dependencies: ["HybridPasskeysModel", primitives],
+        dependencies: ["HybridPasskeysModel", primitives, qrCode],
         swiftSettings: settings
     ),
 ]

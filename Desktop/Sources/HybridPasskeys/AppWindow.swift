@@ -13,6 +13,7 @@ final class AppWindow {
         case passkey
         case computer
         case scan
+        case transfer
         case check
         case vault
     }

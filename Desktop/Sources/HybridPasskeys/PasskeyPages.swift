@@ -15,6 +15,8 @@ final class PasskeyPages {
     private var session = PasskeySession()
     private var process: AuthProcess?
     private var shown: String?
+    /// Called with the ID of a passkey that is to be given to another device.
+    var onGive: (String) -> Void = { _ in }
 
     /// Creates the pages in a window.
     init(in window: AppWindow) {
@@ -24,6 +26,7 @@ final class PasskeyPages {
         window.actions.add("unlock") { [unowned self] in unlock() }
         window.actions.add("lock") { [unowned self] in lock() }
         window.actions.add("open-passkey", withText: { [unowned self] in open($0) })
+        window.actions.add("give") { [unowned self] in if let shown { onGive(shown) } }
         window.actions.add("delete") { [unowned self] in delete() }
         window.actions.add("manage") { [unowned self] in if let shown { send(session.manage(shown)) } }
         tree["search"].on("search-changed") { [unowned self] in showList() }
@@ -175,6 +178,7 @@ final class PasskeyPages {
         tree["avatar"].set("text", passkey.siteText)
         tree["site"].show(passkey.siteText)
         tree["names"].isVisible = passkey.isUsable
+        tree["give"].isVisible = passkey.canBeGiven
         let facts = tree["facts"]
         facts.removeChildren()
         if let kind = passkey.kindText { facts.add(ListRow.property(tr("Kind"), kind)) }

@@ -18,6 +18,7 @@ final class PasskeysProgram {
         let computers: ComputerPages
         let vault: VaultPage
         let check: CheckPage
+        let transfer: TransferPage
         var welcome: WelcomePages?
 
         init(of application: Element) {
@@ -29,6 +30,7 @@ final class PasskeysProgram {
             computers = ComputerPages(in: window)
             vault = VaultPage(in: window, care)
             check = CheckPage(in: window, care)
+            transfer = TransferPage(in: window, scan)
             welcome = WelcomePages(in: window, scan) { [unowned self] in
                 vault.reload()
                 window.showRoot("main")
@@ -38,10 +40,16 @@ final class PasskeysProgram {
                 passkeys.reload()
                 computers.reload()
             }
+            passkeys.onGive = { [unowned self] in transfer.give($0) }
+            transfer.onDone = { [unowned self] in
+                passkeys.reload()
+                vault.reload()
+            }
             vault.onChange = { [unowned self] in passkeys.reload() }
             window.onPageChange = { [unowned self] in
                 scan.pageChanged()
                 check.pageChanged()
+                transfer.pageChanged()
             }
             window.actions.add("reload") { [unowned self] in load() }
             window.actions.add("computers") { [unowned self] in window.showList("computers") }
@@ -110,6 +118,7 @@ final class PasskeysProgram {
             interface?.window.element.on("close-request") { [unowned self] in
                 interface?.passkeys.lock()
                 interface?.scan.cancel()
+                interface?.transfer.cancel()
             }
         }
         interface?.window.element.present()

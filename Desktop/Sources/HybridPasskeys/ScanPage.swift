@@ -17,8 +17,8 @@ final class ScanPage {
     private var last: ScanStage?
     /// True if the camera rests only because the page is not visible.
     private var isHidden = false
-    /// Receives a code of a relay, or `nil` if the page was left; absent while sign-in codes are wanted.
-    private var onRelay: ((String?) -> Void)?
+    /// The code that is wanted in place of one of a sign-in; the closure gets it, or `nil` if the page was left.
+    private var wanted: (kind: ScannedCode.Kind, found: (ScannedCode?) -> Void)?
 
     /// Called after a request that was answered.
     var onDone: () -> Void = {}
@@ -43,16 +43,17 @@ final class ScanPage {
 
     /// Opens the page and looks for a code.
     func open() {
-        (onRelay, isHidden) = (nil, false)
+        (wanted, isHidden) = (nil, false)
         window.open(.scan, title: tr("Scan"))
         if !model.needsCamera { model.open() }
         update()
     }
 
-    /// Opens the page and looks for the code of a relay; the closure gets it, or `nil` if the user leaves the page.
-    func openForRelay(_ found: @escaping (String?) -> Void) {
+    /// Opens the page and looks for a code of another kind; the closure gets it, or `nil` if the user leaves the page.
+    func open(for kind: ScannedCode.Kind, _ found: @escaping (ScannedCode?) -> Void) {
         open()
-        onRelay = found
+        wanted = (kind, found)
+        update()
     }
 
     /// Ends the request that is answered.
@@ -79,9 +80,9 @@ final class ScanPage {
             isHidden = false
             model.open()
         }
-        if let onRelay, !window.isOpen(.scan) {
-            self.onRelay = nil
-            onRelay(nil)
+        if let wanted, !window.isOpen(.scan) {
+            self.wanted = nil
+            wanted.found(nil)
         }
         update()
     }
@@ -117,19 +118,18 @@ final class ScanPage {
     }
 
     private func answer(_ code: ScannedCode, _ command: AuthCommand) {
-        if (code.relayLink != nil) != (onRelay != nil) {
-            let isRelay = code.isRelay
-            window.toast(isRelay ? tr("This is the code of a relay") : tr("This is not the code of a relay"))
+        if code.kind != wanted?.kind ?? .signIn {
+            window.toast(code.kind.text)
             // The camera rests after each code.
             model.close()
             update()
             return model.open()
         }
-        if let link = code.relayLink, let found = onRelay {
-            onRelay = nil
+        if let wanted {
+            self.wanted = nil
             model.close()
             update()
-            return found(link)
+            return wanted.found(code)
         }
         guard model.begin() else { return window.toast(tr("Another request is in progress")) }
         hybrid_give_feedback(Toolkit.applicationID)
@@ -171,6 +171,8 @@ final class ScanPage {
 
     private func update() {
         runCamera()
+        // The helper reads codes of sign-ins only from a picture.
+        tree["image-way"].isVisible = wanted == nil
         guard model.stage != last else { return }
         last = model.stage
         let stage = model.stage
@@ -223,6 +225,17 @@ final class ScanPage {
         case .code(let bytes): return found(bytes)
         }
         update()
+    }
+}
+
+extension ScannedCode.Kind {
+    /// A sentence for users who want a code of another kind.
+    fileprivate var text: String {
+        switch self {
+        case .signIn: tr("This is the code of a sign-in")
+        case .relay: tr("This is the code of a relay")
+        case .transfer: tr("This code asks for passkeys. Open one, and give it from there.")
+        }
     }
 }
 

@@ -40,7 +40,7 @@ final class Viewfinder {
             return
         }
         var options = CameraSession.Options()
-        options.wantedStarts = ["FIDO:/", "hybrid-relay:"]
+        options.wantedStarts = ["FIDO:/", "HYBRID:/", "hybrid-relay:"]
         let last = hybrid_remembered_camera()
         options.selection = .automatic(last: last.map { String(cString: $0) })
         g_free(last)

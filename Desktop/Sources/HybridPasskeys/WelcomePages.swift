@@ -85,11 +85,11 @@ final class WelcomePages {
             run(.setRelay(name: name))
         case .code:
             window.showRoot("main")
-            scan.openForRelay { [weak self] link in
+            scan.open(for: .relay) { [weak self] code in
                 guard let self else { return }
                 window.showRoot("welcome")
                 window.leave(.scan)
-                if let link { run(.setRelayLink(link)) }
+                if let link = code?.relayLink { run(.setRelayLink(link)) }
             }
         }
     }

@@ -10,6 +10,10 @@ package enum AuthCommand: Equatable, Sendable {
     case scanLink
     /// Answers the code in a picture.
     case scanImage(path: String)
+    /// Shows a code, and receives the passkeys that another device gives.
+    case receive
+    /// Gives a passkey to the device whose code is on the first line of standard input.
+    case give(id: String)
     /// Lists and changes passkeys after one PIN.
     case session
     case listComputers
@@ -40,6 +44,8 @@ package enum AuthCommand: Equatable, Sendable {
         case .scanCode: ["scan", "-", "--json"]
         case .scanLink: ["scan", "-", "--from-link", "--json"]
         case .scanImage(let path): ["scan", "--json", "--image=" + path]
+        case .receive: ["receive", "--json"]
+        case .give(let id): ["give", "--json", "--", id, "-"]
         case .session: ["passkeys", "session", "--json"]
         case .listComputers: ["links", "list", "--json"]
         // Names may begin with a hyphen.
@@ -69,7 +75,7 @@ package enum AuthCommand: Equatable, Sendable {
     /// True if the helper reads its standard input.
     package var usesInput: Bool {
         switch self {
-        case .scanCode, .scanLink, .session, .setRelayLink: true
+        case .scanCode, .scanLink, .give, .session, .setRelayLink: true
         default: false
         }
     }

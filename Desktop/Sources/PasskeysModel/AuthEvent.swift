@@ -6,6 +6,8 @@ internal import HybridPrimitives
 package enum AuthEvent: Equatable, Sendable {
     /// A state of the command; of a scan also the operation that the other device asks for.
     case state(String, operation: String?)
+    /// A step of a transfer.
+    case transfer(TransferEvent)
     /// A notice, which does not change the state.
     case notice(String)
     /// A result of the doctor.
@@ -17,6 +19,12 @@ package enum AuthEvent: Equatable, Sendable {
     package init?(_ line: [UInt8]) {
         guard let event = JSONText(helperLine: line) else { return nil }
         switch event.member("event")?.text {
+        case "qr":
+            guard let code = TransferEvent(code: event) else { return nil }
+            self = .transfer(code)
+        case "state" where TransferEvent.states.contains(event.member("state")?.text ?? ""):
+            guard let step = TransferEvent(state: event) else { return nil }
+            self = .transfer(step)
         case "state":
             guard let state = event.shortText("state", atMost: 64) else { return nil }
             self = .state(state, operation: event.shortText("operation", atMost: 64))

@@ -34,6 +34,12 @@ package struct ListedPasskey: Hashable, Sendable {
     /// The purpose.
     package let kind: Kind
 
+    /// True for a passkey that the helper gives away without a further option; SSH keys open servers.
+    package var canBeGiven: Bool {
+        if case .sshKey = kind { return false }
+        return isUsable
+    }
+
     /// Creates a passkey from a row of the helper; `nil` if it has no valid ID.
     init?(_ row: JSONText) {
         guard let id = row.shortText("id", atMost: 64), Self.isID(id) else { return nil }

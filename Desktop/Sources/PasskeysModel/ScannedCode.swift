@@ -8,8 +8,18 @@ package import HybridPrimitives
 package struct ScannedCode {
     /// The line for the helper's standard input, with its line feed.
     package let line: SecretBytes
-    /// True if the code is from a relay's operator; it sets up a relay and starts no sign-in.
-    package let isRelay: Bool
+    /// What the code is for.
+    package let kind: Kind
+
+    /// What a code is for.
+    package enum Kind: Equatable, Sendable {
+        /// A sign-in, or another request of a computer.
+        case signIn
+        /// A relay, which its operator offers.
+        case relay
+        /// Passkeys, which the device that shows the code receives.
+        case transfer
+    }
 
     /// Creates a code from text; `nil` if the text is no code.
     ///
@@ -27,9 +37,11 @@ package struct ScannedCode {
         let code = text[start..<end]
         guard code.count <= Self.maximumLength else { return nil }
         if Self.rest(of: code, after: "fido:/").map(Self.isDigits) == true {
-            isRelay = false
+            kind = .signIn
+        } else if Self.rest(of: code, after: "hybrid:/").map(Self.isDigits) == true {
+            kind = .transfer
         } else if Self.rest(of: code, after: "hybrid-relay:").map(Self.isVisible) == true {
-            isRelay = true
+            kind = .relay
         } else {
             return nil
         }
@@ -40,7 +52,7 @@ package struct ScannedCode {
 
     /// The text of a relay's link, which is public; `nil` for other codes.
     package var relayLink: String? {
-        isRelay ? String(decoding: line.memory.dropLast(), as: UTF8.self) : nil
+        kind == .relay ? String(decoding: line.memory.dropLast(), as: UTF8.self) : nil
     }
 
     private static let maximumLength = 4096

@@ -143,7 +143,7 @@ struct ScannedCodeTests {
         arguments: [
             ("FIDO:/0123", "FIDO:/0123\n"), ("  fido:/0123\r\n", "fido:/0123\n"), ("fido://0123", "fido://0123\n"),
             ("hybrid-relay:4711", "hybrid-relay:4711\n"),
-            ("HYBRID-RELAY:RELAY.EXAMPLE", "HYBRID-RELAY:RELAY.EXAMPLE\n"),
+            ("HYBRID-RELAY:RELAY.EXAMPLE", "HYBRID-RELAY:RELAY.EXAMPLE\n"), ("HYBRID:/0123 ", "HYBRID:/0123\n"),
         ]
     )
     func codes(input: String, expected: String) { #expect(text(ScannedCode(input)) == expected) }
@@ -153,7 +153,8 @@ struct ScannedCodeTests {
         arguments: [
             "", " ", "FIDO:/", "FIDO://", "FIDO:/12a", "FIDO:/1 2", "FIDO:/12\n34", "https://example.com",
             "my password",
-            "xFIDO:/12", "FIDO:12", "FIDO:/\u{0661}", "hybrid-relay:", "hybrid-relay:a b", "hybrid-relay:\u{E9}",
+            "xFIDO:/12", "FIDO:12", "HYBRID:/", "HYBRID:/12a", "HYBRID:12", "FIDO:/\u{0661}", "hybrid-relay:",
+            "hybrid-relay:a b", "hybrid-relay:\u{E9}",
             "FIDO:/" + String(repeating: "1", count: 5000),
         ]
     )
@@ -162,6 +163,14 @@ struct ScannedCodeTests {
     @Test("of a relay is public, unlike that of a sign-in")
     func relay() {
         #expect(ScannedCode("hybrid-relay:4711 ")?.relayLink == "hybrid-relay:4711")
-        #expect(ScannedCode("FIDO:/12")?.relayLink == nil)
+        #expect(ScannedCode("FIDO:/12")?.relayLink == nil && ScannedCode("HYBRID:/12")?.relayLink == nil)
+    }
+
+    @Test("is for one purpose")
+    func kinds() {
+        let kinds: [String: ScannedCode.Kind] = [
+            "FIDO:/12": .signIn, "hybrid:/12": .transfer, "HYBRID-RELAY:4711": .relay,
+        ]
+        for (text, kind) in kinds { #expect(ScannedCode(text)?.kind == kind, "\(text)") }
     }
 }

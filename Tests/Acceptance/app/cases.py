@@ -4,6 +4,7 @@ from environment import LAPTOP
 from harness.waiting import Failed
 
 CODE = "FIDO:/" + "0912" + "73" * 82
+TRANSFER_CODE = "HYBRID:/" + "0912" + "73" * 82
 ADA = "ada@example.com"
 # Containers and pictures need no names.
 SILENT = ("list", "panel", "filler", "frame", "list item", "scroll pane", "grouping", "generic", "viewport", "tab panel")
@@ -178,6 +179,62 @@ def paste(env, name):
         app.until_named("Signed in")
 
 
+def receive(env, name):
+    """The code, which disappears when the user cancels; the digits; the end."""
+    def start(app):
+        app.until_named("Scan a Code", "button")
+        app.menu("Down")
+        app.tap("Receive Passkeys…", "list item")
+
+    with env.open(name, story="code") as app:
+        start(app)
+        app.until_named("Let the other device scan this code")
+        read = app.waiting.until("a picture of the code", lambda: app.screen.code(env.folder.path(f"{name}-code.png")), 30)
+        check(read == TRANSFER_CODE, f"expected the code of the helper; zbar read {read!r}")
+        check_page(app, "code")
+        app.tap("Cancel")
+        app.until_commanded("the interruption", lambda one: one == "interrupted")
+        app.until_gone("Let the other device scan this code")
+    with env.open(f"{name}-digits", story="digits") as app:
+        start(app)
+        app.until_named("042 117")
+        app.until_named('The screen of "Bob\'s phone" must show the same. If not, cancel.')
+        check_page(app, "digits")
+        app.tap("Cancel")
+        app.until_commanded("the interruption", lambda one: one == "interrupted")
+    with env.open(f"{name}-done") as app:
+        start(app)
+        app.until_named("2 passkeys received")
+        check_page(app, "received")
+
+
+def give(env, name):
+    """A passkey is given to the device whose code is pasted, and the code is on no command line."""
+    with env.open(name) as app:
+        unlock(app)
+
+        def copy(text):
+            app.tap("Search passkeys", "entry", "text")
+            app.press("ctrl+a")
+            app.type(text)
+            app.press("ctrl+a", "ctrl+x")
+
+        copy(CODE)
+        app.tap(ADA)
+        app.tap("Give to a Person Nearby…")
+        app.tap("Paste")
+        app.until_named("This is the code of a sign-in")
+        app.tap("Back")
+        copy(TRANSFER_CODE)
+        app.tap(ADA)
+        app.tap("Give to a Person Nearby…")
+        app.tap("Paste")
+        told = app.until_commanded("the gift", lambda one: "give" in one)
+        check(told.split()[:3] == ["give", "--json", "--"] and told.split()[4:] == ["-", TRANSFER_CODE], f"told {told}")
+        app.until_named("1 passkey given")
+        check_page(app, "given")
+
+
 def files(env, name):
     """Import and export get the paths that the user has chosen."""
     folder = env.folder.scratch / f"{name}-files"
@@ -331,5 +388,5 @@ CASES = {
     "passkeys": passkeys, "managed": managed, "rename": rename, "delete": delete, "declined": declined, "locked": locked,
     "link": link, "lost": lost, "cancelled": cancelled, "no-camera": no_camera, "exported": exported, "welcome": welcome,
     "newcomer": newcomer, "check-device": check_device, "computers": computers, "vault": vault, "large-text": large_text,
-    "paste": paste, "files": files, "activated": activated,
+    "paste": paste, "files": files, "activated": activated, "receive": receive, "give": give,
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A hybrid-auth without vault, radio and relay, which prints what the real one would print.
 
-FAKE_STORY chooses other stories: no-vault, empty, declined, managed, pin-wait, lost, slow. FAKE_LOG gets the commands.
+FAKE_STORY chooses other stories: no-vault, empty, declined, managed, pin-wait, lost, slow, code, digits. FAKE_LOG gets the commands.
 """
 import json
 import os
@@ -100,11 +100,7 @@ def scan(arguments):
     event("state", state="tunnel-open", relay="cable.example")
     event("state", state="advertising")
     if STORY == "slow":
-        try:
-            time.sleep(60)
-        except KeyboardInterrupt:
-            log("interrupted")
-            fail(130, "interrupted", "interrupted")
+        wait()
     if STORY == "lost":
         fail(75, "client-not-nearby", "the device that shows the code did not find this one", "move closer")
     event("state", state="connected")
@@ -113,6 +109,42 @@ def scan(arguments):
         fail(77, "declined", "you declined")
     event("state", state="answered")
     event("state", state="done")
+
+
+def wait():
+    """Waits until the app interrupts."""
+    try:
+        time.sleep(60)
+    except KeyboardInterrupt:
+        log("interrupted")
+        fail(130, "interrupted", "interrupted")
+
+
+def receive():
+    event("request", operation="receive", timeout_ms=120000)
+    event("qr", text="HYBRID:/" + "0912" + "73" * 82)
+    event("state", state="scan")
+    if STORY == "code":
+        wait()
+    event("state", state="giver-found")
+    event("state", state="connecting", relay="cable.example")
+    event("state", state="digits", digits="042117", peer="Bob's phone")
+    if STORY == "digits":
+        wait()
+    event("passkeys", passkeys=[])
+    event("state", state="stored", count="2", of="2")
+    event("state", state="done")
+    say(sys.stdout, **{"from": "Bob's phone", "added": 2, "present": [], "different": [], "leftOut": []})
+
+
+def give(arguments):
+    log(" ".join(arguments) + " " + sys.stdin.readline().strip())
+    event("state", state="connected")
+    event("state", state="digits", digits="042117", peer="Bob's phone")
+    event("state", state="offered")
+    event("state", state="stored", count="1", of="1")
+    event("state", state="done")
+    say(sys.stdout, to="Bob's phone", given=1, deleted=0, notStored=[], leftOut=[])
 
 
 CHECKS = [
@@ -129,6 +161,10 @@ def main():
     command = [argument for argument in arguments if not argument.startswith("-") or argument == "-"]
     if command[:1] == ["scan"]:
         scan(arguments)
+    elif command == ["receive"]:
+        receive()
+    elif command[:1] == ["give"]:
+        give(arguments)
     elif command == ["passkeys", "session"]:
         session()
     elif command[:2] in (["links", "unmute"], ["links", "forget"], ["links", "rename"]):

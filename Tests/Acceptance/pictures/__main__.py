@@ -17,7 +17,7 @@ from harness.folders import RunFolder
 from harness.programs import Program, brief
 from harness.screen import Screen
 from harness.waiting import Failed, Interrupted, Signals, Waiting
-from prompt.cases import LOGIN, SCAN
+from prompt.cases import DIGITS, LOGIN, RECEIVE, SCAN
 from prompt.environment import PromptEnvironment
 from recording import record, svg
 
@@ -113,7 +113,7 @@ class Studio:
 
 
 def window(program, folder, signals):
-    """Takes a picture of the window with a light and a dark theme, and one of a question and the code after it."""
+    """Takes pictures of the window: with a light and a dark theme; a question and the code after it; a transfer."""
     taken = []
     with PromptEnvironment(program, None, folder, signals) as env:
         def take(prompt, name):
@@ -132,11 +132,18 @@ def window(program, folder, signals):
             prompt.send(*SCAN)
             prompt.code()
             take(prompt, "code")
-    both = {name: folder.path(f"{name}.png") for name in ("prompt", "remote")}
-    for path, pictures in zip(both.values(), (taken[:2], taken[2:])):
+        with env.open("nearby") as prompt:
+            prompt.send(*RECEIVE)
+            prompt.code()
+            take(prompt, "transfer")
+            prompt.send(DIGITS)
+            prompt.until_named("status bar", "042 117")
+            take(prompt, "digits")
+    all_three = {name: folder.path(f"{name}.png") for name in ("prompt", "remote", "nearby")}
+    for path, pictures in zip(all_three.values(), (taken[:2], taken[2:4], taken[4:])):
         brief(["convert", *map(str, pictures), "-background", "white", "-gravity", "center", "+append", str(path)],
               environment=folder.environment())
-    return both
+    return all_three
 
 
 def others(programs, folder, signals):

@@ -12,6 +12,10 @@ LOGIN = {"event": "request", "operation": "ssh-login", "rp_id": "k7.invalid", "k
 REMOTE = {"event": "request", "operation": "remote-sign-in", "rp_id": "shop.example",
           "hosts": ["bastion.example", "web1.example"], "secret": True, "permanent": True, "timeout_ms": 100000}
 SCAN = ({"event": "qr", "text": CODE}, {"event": "state", "state": "scan"})
+TRANSFER_CODE = "HYBRID:/" + "0912" + "73" * 82
+RECEIVE = ({"event": "request", "operation": "receive", "timeout_ms": 120000}, {"event": "qr", "text": TRANSFER_CODE},
+           {"event": "state", "state": "scan"})
+DIGITS = {"event": "state", "state": "digits", "digits": "042117", "peer": "Ada's phone"}
 ERROR = {"event": "error", "code": "phone-not-nearby", "message": "no phone was found nearby",
          "remedy": "scan the code with a phone that has Bluetooth on"}
 
@@ -212,13 +216,11 @@ def hostile_input(env, name):
 
 def transfer(env, name):
     """Code, digits and progress of passkeys from another device."""
-    code = "HYBRID:/" + "73" * 84
     with env.open(name) as prompt:
-        prompt.send({"event": "request", "operation": "receive", "timeout_ms": 120000}, {"event": "qr", "text": code},
-                    state("scan"))
-        check(prompt.code() == code, "expected the code of the input")
+        prompt.send(*RECEIVE)
+        check(prompt.code() == TRANSFER_CODE, "expected the code of the input")
         prompt.until_named("status bar", "Scan this code with hybrid-auth give")
-        prompt.send({**state("digits"), "digits": "042117", "peer": "Ada's phone"})
+        prompt.send(DIGITS)
         prompt.until_named("status bar", "042 117")
         prompt.until_named("status bar", 'The screen of "Ada\'s phone" must show the same digits')
         prompt.send({**state("stored"), "count": "3", "of": "200"})
