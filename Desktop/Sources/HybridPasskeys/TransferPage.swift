@@ -43,7 +43,7 @@ final class TransferPage {
     /// Ends the transfer.
     func cancel() { process?.interrupt() }
 
-    /// Ends a transfer whose code nobody can see any more.
+    /// Ends a transfer whose code is not on the screen any more.
     func pageChanged() {
         if case .code = model.stage, !window.isOpen(.transfer) { cancel() }
     }

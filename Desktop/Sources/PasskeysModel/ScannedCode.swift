@@ -8,10 +8,10 @@ package import HybridPrimitives
 package struct ScannedCode {
     /// The line for the helper's standard input, with its line feed.
     package let line: SecretBytes
-    /// What the code is for.
+    /// The purpose of the code.
     package let kind: Kind
 
-    /// What a code is for.
+    /// A purpose of a code.
     package enum Kind: Equatable, Sendable {
         /// A sign-in, or another request of a computer.
         case signIn

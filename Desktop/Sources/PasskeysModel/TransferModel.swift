@@ -32,7 +32,7 @@ package enum TransferStage: Equatable, Sendable {
     }
 }
 
-/// What became of a transfer.
+/// The outcome of a transfer.
 package struct TransferResult: Equatable, Sendable {
     /// True on the device that gave.
     let isGiver: Bool
