@@ -171,7 +171,7 @@ final class ScanPage {
 
     private func update() {
         runCamera()
-        // The helper reads codes of sign-ins only from a picture.
+        // A picture is answered as a sign-in, so it is offered for no other code.
         tree["image-way"].isVisible = wanted == nil
         guard model.stage != last else { return }
         last = model.stage

@@ -10,7 +10,7 @@ struct Scrypt: Hashable, Sendable {
     static let standard = Scrypt(uncheckedLogN: 17, p: 1)
     /// The lowest parameters that are accepted for a real vault: N = 2^15, r = 8, p = 1.
     static let lowest = Scrypt(uncheckedLogN: 15, p: 1)
-    /// Parameters of new slots of test vaults, whose passkeys nothing else protects either: N = 2^10, r = 8, p = 1.
+    /// Parameters of new slots of test vaults, which answer a virtual radio only: N = 2^10, r = 8, p = 1.
     static let test = Scrypt(uncheckedLogN: 10, p: 1)
 
     /// Binary logarithm of N.
