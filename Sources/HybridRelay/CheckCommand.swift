@@ -33,7 +33,7 @@ struct CheckCommand: AsyncParsableCommand {
     var cacert: String?
 
     @Option(
-        help: ArgumentHelp("Connect to another address, like curl.", valueName: "host:port:host2:port2"),
+        help: ArgumentHelp("Connect elsewhere (like curl --connect-to).", valueName: "host:port:host2:port2"),
         transform: ConnectTo.argument
     )
     var connectTo: ConnectTo?

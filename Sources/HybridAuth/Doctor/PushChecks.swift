@@ -45,7 +45,7 @@ struct PushChecks: Sendable {
             return warning("there is none, so the next link would need a connection", prepare)
         }
         guard reserve.domain == domain else {
-            return warning("the one in reserve is for the relay \(reserve.domain.host)", prepare)
+            return warning("the spare subscription is for the relay \(reserve.domain.host)", prepare)
         }
         guard let sealed = reserve.registration.sealed else {
             return warning(
@@ -55,7 +55,7 @@ struct PushChecks: Sendable {
         }
         let now = WallClock.realtime.now()
         guard reserve.registration.isUsable(at: now + PushService.minimumLifetime) else {
-            return warning("the one in reserve has ended, or ends soon", prepare)
+            return warning("the spare subscription has expired or will expire soon", prepare)
         }
         let days = (sealed.expiry - now) / 86_400
         return DoctorFinding(

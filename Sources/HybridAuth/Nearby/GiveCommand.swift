@@ -215,7 +215,7 @@ struct GiveRunner: Sendable {
             let site = label.site.map { "\(SafeText(quoting: $0))" } ?? "a site"
             steps.notify(
                 "not-stored",
-                "\(peer) could not store the passkey for \(site); it has another key for that account, or no room for it"
+                "\(peer) could not store the passkey for \(site); it has a different key for that account, or no room for it"
             )
         }
         var text = "\(peer) has \(PasskeyText.count(result.given)) now"

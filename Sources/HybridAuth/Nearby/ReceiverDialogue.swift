@@ -47,7 +47,7 @@ struct ReceiptResult: Sendable {
     /// Reports what became of the passkeys.
     func report(_ progress: TransferProgress) {
         for label in different.prefix(NearbyText.maximumLines) {
-            progress.notify("different", "kept as it is: \(Self.words(label)), which has another key here")
+            progress.notify("different", "kept as it is: \(Self.words(label)), which has a different key here")
         }
         for (label, why) in unusable.prefix(NearbyText.maximumLines) {
             progress.notify("left-out", "left out: \(Self.words(label)) \(why.reason)")

@@ -20,7 +20,7 @@ struct SitePageOptions: ParsableArguments {
     @Option(AuthSettings.cacert) var cacert: String?
 
     @Option(
-        help: ArgumentHelp("Connect to another address (like curl --connect-to).", valueName: "host:port:host2:port2"),
+        help: ArgumentHelp("Connect elsewhere (like curl --connect-to).", valueName: "host:port:host2:port2"),
         transform: ConnectTo.argument
     )
     var connectTo: [ConnectTo] = []

@@ -43,7 +43,7 @@ struct SetupCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Connect the check to another address (like curl --connect-to).",
+            "Connect the check elsewhere (like curl --connect-to).",
             valueName: "host:port:host2:port2"
         ),
         transform: ConnectTo.argument
@@ -104,7 +104,7 @@ struct SetupCommand: AsyncParsableCommand {
     private static func announce(_ changes: [(name: String, value: String?)], to path: String) {
         report("to be written to \(path):")
         for (name, value) in changes {
-            report(value.map { "  \(name)=\($0)" } ?? "  no \(name), because that token belongs to another relay")
+            report(value.map { "  \(name)=\($0)" } ?? "  no \(name), because that token belongs to a different relay")
         }
     }
 

@@ -83,7 +83,7 @@ struct PhoneCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Connect to another address, as in curl; the default is HYBRID_LAB_CONNECT_TO.",
+            "Connect elsewhere (like curl --connect-to); default: HYBRID_LAB_CONNECT_TO.",
             valueName: "host:port:host2:port2"
         )
     )

@@ -70,7 +70,7 @@ package enum TPMError: ExplainedFailure, Hashable {
             "the TPM accepts no PIN for \(minutes) \(minutes == 1 ? "minute" : "minutes"), because this or another "
                 + "program tried too many wrong ones"
         case .cleared: "the TPM was cleared, or its storage key was replaced, since it sealed the PIN's slot"
-        case .otherTPM: "another TPM sealed the PIN's slot"
+        case .otherTPM: "a different TPM sealed the PIN's slot"
         case .objectDamaged: "the TPM does not accept the PIN's slot, which was changed or is damaged"
         case .unsuitableParent:
             "the key at 0x81000001 in the TPM is not a storage key (fixed to the TPM, restricted, for decryption, "

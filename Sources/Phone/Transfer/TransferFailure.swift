@@ -77,7 +77,7 @@ package struct TransferFailure: ExplainedFailure, Hashable {
         "transfer-version",
         .dataError,
         .version,
-        "the other device transfers passkeys in another version; update the older one of both programs"
+        "the other device uses a different version for transfers; update the older one of both programs"
     )
     /// Both devices have the same vault.
     package static let sameVault = TransferFailure(
@@ -98,7 +98,7 @@ package struct TransferFailure: ExplainedFailure, Hashable {
         "transfer-manipulated",
         .dataError,
         .malformed,
-        "the passkeys are damaged, or sealed for another transfer; transfer again: what arrived before is kept"
+        "the passkeys are damaged, or sealed for a different transfer; transfer again: what arrived before is kept"
     )
     /// The other device confirmed something that it was not sent.
     package static let unconfirmed = TransferFailure(
@@ -135,8 +135,8 @@ package struct TransferFailure: ExplainedFailure, Hashable {
             switch refusal {
             case .declined: (.notPermitted, "its user declined; agree on the transfer, then start again")
             case .digits: (.notPermitted, "its user saw other digits; start again, and scan the code from its screen")
-            case .version: (.dataError, "it needs another version; update the older one of both programs")
-            case .purpose: (.dataError, "it expected another kind of transfer; scan the code again")
+            case .version: (.dataError, "it needs a different version; update the older one of both programs")
+            case .purpose: (.dataError, "it expected a different kind of transfer; scan the code again")
             case .malformed: (.dataError, "it did not accept a message; update the older one of both programs")
             case .full: (.ioError, "it has no room for the passkeys; free some space there, then start again")
             case .sameVault: (.usage, "it has the same vault; sync the files of the vault instead")

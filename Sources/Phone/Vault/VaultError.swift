@@ -254,7 +254,7 @@ package enum VaultError: ExplainedFailure, Hashable {
         case .rollbackStateUnreadable(let path):
             (
                 .notPermitted,
-                "this device's record of the vault (\(path)/seen) is damaged or belongs to another vault key, so a "
+                "this device's record of the vault (\(path)/seen) is damaged or belongs to a different vault key, so a "
                     + "rollback would go undetected; no PIN was set"
             )
         case .changedMeanwhile:

@@ -127,7 +127,7 @@ extension ResponseRejection.Cause {
     // MARK: Authenticator data
 
     /// The authenticator data is for another relying party ID.
-    public static let otherRelyingParty = steps("other-relying-party", "the response is for another RP ID", 14, 15)
+    public static let otherRelyingParty = steps("other-relying-party", "the response is for a different RP ID", 14, 15)
     /// Flag UP is not set.
     public static let userNotPresent = steps("user-not-present", "the user was not present", 15, 16)
     /// Flag UV is not set, although the website requires it.
@@ -191,7 +191,7 @@ extension ResponseRejection.Cause {
     /// The attestation certificate is for another model.
     public static let otherModel = both(
         "other-model",
-        "the attestation certificate is for another model",
+        "the attestation certificate is for a different model",
         "§8.2, verification procedure, and §8.2.1"
     )
     /// The website requires an attestation with a chain to one of its certificates.
@@ -216,7 +216,7 @@ extension ResponseRejection.Cause {
     /// The response states no account, and the website did not know it before.
     public static let noUserHandle = authentication("no-user-handle", "the response states no account", 6)
     /// The credential belongs to another account.
-    public static let otherAccount = authentication("other-account", "the passkey belongs to another account", 6)
+    public static let otherAccount = authentication("other-account", "the passkey belongs to a different account", 6)
     /// The backup eligibility is not that of the registration.
     public static let changedBackupEligibility = authentication(
         "changed-backup-eligibility",

@@ -9,7 +9,7 @@ package import HybridPrimitives
 package struct NetworkOptions<Adapter: LosslessStringConvertible & Sendable>: ParsableArguments, Sendable {
     /// Overrides of addresses.
     @Option(
-        help: ArgumentHelp("Connect to another address (like curl --connect-to).", valueName: "host:port:host2:port2"),
+        help: ArgumentHelp("Connect elsewhere (like curl --connect-to).", valueName: "host:port:host2:port2"),
         transform: ConnectTo.argument
     )
     package var connectTo: [ConnectTo] = []

@@ -107,7 +107,7 @@ struct CommandTests {
             #expect(fine.status == 0, "\(fine.output)\(fine.errors)")
             #expect(fine.errors == "")
             #expect(fine.lines.count == 50)
-            #expect(fine.lines.first == "not tested  tls-certificate      the address has no TLS")
+            #expect(fine.lines.first == "not tested  tls-certificate      the address is not secured by TLS")
             #expect(fine.lines.dropLast().last == "ws://127.0.0.1:\(port) at 127.0.0.1:\(port): conforms")
             #expect(fine.lines.last?.hasSuffix("; 40 connections") == true)
         }

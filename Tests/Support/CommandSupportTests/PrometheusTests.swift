@@ -22,8 +22,8 @@ struct PrometheusTests {
                 # TYPE b_total counter
                 b_total{a="q\\"\\\\\\n",z="1"} 1
                 b_total{a="x",z="1"} 3
-                # HELP metrics_series_dropped_total Requests for a series that was not kept: too many, or its name is \
-                another type's.
+                # HELP metrics_series_dropped_total Requests for a series that was dropped: there were too many, or its name has a \
+                different type.
                 # TYPE metrics_series_dropped_total counter
                 metrics_series_dropped_total 0
 

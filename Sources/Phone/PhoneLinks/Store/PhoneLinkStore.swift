@@ -120,7 +120,8 @@ package struct PhoneLinkStore: Sendable {
             try checkRoom()
             guard let push = record.push else { return try write(record) }
             guard let reserve = try reserve(), push.token.matches(reserve.registration.token.text) else {
-                throw CommandFailure("its push subscription belongs to another link; link again", status: .temporary)
+                let reason = "its push subscription belongs to a different link; link again"
+                throw CommandFailure(reason, status: .temporary)
             }
             // The link first: after an interruption, the same subscription would serve two links, but none is lost.
             try write(record)

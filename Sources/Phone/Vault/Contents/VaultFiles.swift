@@ -23,7 +23,7 @@ struct VaultFiles: Sendable {
         return try state.withLock { () throws(VaultError) in
             let slot = try state.slot()
             let device = try state.device()
-            guard device.id == slot.header.device else { throw .damaged("the PIN slot is from another device") }
+            guard device.id == slot.header.device else { throw .damaged("the PIN slot is from a different device") }
             var attempts = try state.attempts()
             let before = attempts
             let remaining = attempts.remaining(now: clock.now())

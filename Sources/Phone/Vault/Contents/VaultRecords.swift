@@ -164,7 +164,7 @@ struct VaultRecords {
                 ignore(
                     file,
                     ring.hasUnknownSuccessor
-                        ? "sealed with another key, perhaps of a device that gave the vault a new key at the same time"
+                        ? "sealed with a different key, perhaps of a device that gave the vault a new key at the same time"
                         : "a revision that is not authentic, or not copied completely"
                 )
             } else {

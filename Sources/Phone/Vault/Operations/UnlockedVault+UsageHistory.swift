@@ -138,7 +138,8 @@ extension VaultFiles {
             }
             if !isWhole {
                 let path = "\(VaultDirectory.usesName)/\(segment.directory)/\(segment.name)"
-                warnings.append(VaultWarning(path: path, reason: "entries that are not authentic, or of another key"))
+                let reason = "entries that are not authentic, or were made with a different key"
+                warnings.append(VaultWarning(path: path, reason: reason))
             }
         }
         let uses = found.sorted { $0.key < $1.key }.flatMap { $0.value.sorted { $0.time > $1.time } }

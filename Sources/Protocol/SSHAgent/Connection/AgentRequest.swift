@@ -130,7 +130,7 @@ public struct AgentRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// The agent does not have the key.
     public static let unknownKey = AgentRefusal("unknownKey", "the agent does not have the key")
     /// The request has flags, which do not apply to the key.
-    public static let signatureFlags = AgentRefusal("signatureFlags", "the request is for a key of another type")
+    public static let signatureFlags = AgentRefusal("signatureFlags", "the request is for a key of a different type")
     /// An earlier attempt to bind the connection failed.
     public static let bindingFailed = AgentRefusal(
         "bindingFailed",

@@ -19,7 +19,7 @@ extension AuthenticatorData {
 /// A reason why a phone's response is not forwarded to the website.
 public struct ResponseCheckError: WebAuthnFailure, Hashable {
     /// The response is for another relying party.
-    public static let otherRelyingParty = Self("the phone's response is for another website")
+    public static let otherRelyingParty = Self("the phone's response is for a different website")
     /// Flag UP is not set.
     public static let userNotPresent = Self("the phone responded without asking its user", .notAllowedError)
     /// Flag UV is not set, and the website requires it.

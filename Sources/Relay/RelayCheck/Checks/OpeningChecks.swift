@@ -9,7 +9,7 @@ internal import NIOCore
 /// Checks of TLS, and of requests that a relay must accept.
 extension CheckRun {
     func tlsCertificate() async throws(ProbeError) -> CheckOutcome {
-        guard relay.isSecure else { return .skipped("the address has no TLS") }
+        guard relay.isSecure else { return .skipped("the address is not secured by TLS") }
         let socket = try await connect(tls: strict)
         do throws(ProbeError) {
             // The request is sent only after the handshake has succeeded; the response does not matter.
@@ -41,7 +41,7 @@ extension CheckRun {
     }
 
     func tlsVersion() async throws(ProbeError) -> CheckOutcome {
-        guard relay.isSecure else { return .skipped("the address has no TLS") }
+        guard relay.isSecure else { return .skipped("the address is not secured by TLS") }
         do throws(ProbeError) {
             switch try await incompleteRequest().recorded(\.tlsVersion) {
             case .tls12?: return .ok("TLS 1.2")

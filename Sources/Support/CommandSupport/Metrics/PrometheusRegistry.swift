@@ -51,7 +51,7 @@ package final class PrometheusRegistry: Sendable {
         let (families, collectors) = state.withLock { ($0.families, $0.collectors) }
         let droppedSeries = PrometheusReading.counter(
             Self.droppedSeriesName,
-            help: "Requests for a series that was not kept: too many, or its name is another type's.",
+            help: "Requests for a series that was dropped: there were too many, or its name has a different type.",
             Double(dropped.load(ordering: .relaxed))
         )
         var texts: [String: String] = [:]
