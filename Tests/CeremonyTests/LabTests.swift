@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import HybridCaBLE
 import TestSupport
 import Testing
 
@@ -375,5 +376,11 @@ final class LabTests {
         let unset = try await run(["phone", "--screen", "--tunnel-domain", "266"], environment: bare)
         #expect(unset.status == 69)
         #expect(unset.lastLine == "hybrid-lab: DISPLAY is not set; use --display or xvfb-run")
+        let orphan = try await run(
+            ["phone", "--tunnel-domain", "266", "--url", QROffer.random().text],
+            environment: bare.merging(["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(folder)/none"]) { $1 }
+        )
+        #expect(orphan.status == 69)
+        #expect(orphan.lastLine.contains("virtual radio does not respond; start hybrid-lab up again"), "\(orphan)")
     }
 }

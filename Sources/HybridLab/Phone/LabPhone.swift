@@ -58,8 +58,19 @@ struct LabPhone: Sendable {
                 throw CommandFailure(ending.sentence, status: .temporary)
             }
         } catch let failure as any ExplainedFailure {
-            throw CommandFailure(failure)
+            throw Self.explained(failure)
         }
+    }
+
+    /// The failure; if there is no radio, with a remedy for the lab instead of one for a computer with Bluetooth.
+    private static func explained(_ failure: some ExplainedFailure) -> CommandFailure {
+        let gone = [RadioError.noSystemBus, .noBluetoothService, .bluetoothServiceGone]
+        guard gone.contains(where: { $0.code == failure.code }) else { return CommandFailure(failure) }
+        return CommandFailure(
+            "the lab's virtual radio does not respond; start hybrid-lab up again, or run this phone in hybrid-lab run",
+            code: failure.code,
+            status: failure.status
+        )
     }
 
     /// Runs a ceremony, which ends after three times the timeout even if the script hangs, and returns its outcome.

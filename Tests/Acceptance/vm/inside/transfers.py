@@ -86,16 +86,19 @@ def result(program):
     return json.loads(program.output.read_text(encoding="utf-8"))
 
 
-def moved(count):
+def given(count, *options):
+    """Gives all passkeys: a copy of them, or with --move."""
     def case(env):
         giver, receiver = Device(env, "old").with_passkeys(count), Device(env, "new").with_passkeys(0)
         before = giver.passkeys
         receiving = receiver.receive()
-        giving = giver.give(receiving.until("show a code", event="qr")["text"], "--all", "--move")
+        giving = giver.give(receiving.until("show a code", event="qr")["text"], "--all", *options)
         transferred(env, giving, receiving)
-        check(result(giving)["deleted"] == count and result(receiving)["added"] == count,
-              f"expected {count} passkeys to move; found {result(giving)} and {result(receiving)}")
-        check(giver.passkeys == [] and receiver.passkeys == before, "expected all of them there, and none here")
+        deleted = count if "--move" in options else 0
+        check((result(giving)["given"], result(giving)["deleted"], result(receiving)["added"]) == (count, deleted, count),
+              f"expected {count} given and {deleted} deleted passkeys; found {result(giving)} and {result(receiving)}")
+        check(giver.passkeys == before[deleted:] and receiver.passkeys == before,
+              f"expected all of them there, and {count - deleted} here")
         # The last event with a count.
         last = [event for event in giving.events if event.get("state") == "stored"][-1]
         return f"{last['count']} of {last['of']} passkeys, the last stored {last['elapsed_ms']} ms after the scan"
@@ -116,4 +119,4 @@ def joined(env):
     return "a device joined the vault"
 
 
-CASES = {"ble-give": moved(1), "ble-move": moved(200), "ble-join": joined}
+CASES = {"ble-give": given(1), "ble-move": given(200, "--move"), "ble-join": joined}
