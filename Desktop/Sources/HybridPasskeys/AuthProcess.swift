@@ -152,7 +152,10 @@ final class AuthProcess {
     }
 
     private func diagnose(_ line: [UInt8]) {
-        if AuthEvent(line) == nil, !line.isEmpty { lastLine = String(decoding: line.prefix(2000), as: UTF8.self) }
+        // Objects are events or lists of passkeys; neither belongs in the report of a failure.
+        if let first = line.first, first != UInt8(ascii: "{") {
+            lastLine = String(decoding: line.prefix(2000), as: UTF8.self)
+        }
         handlers.diagnostic(line)
     }
 

@@ -111,7 +111,7 @@ final class ScanPage {
         window.readClipboard { [weak self] text in
             guard let self else { return }
             guard let code = ScannedCode(text) else {
-                return window.toast(tr("The clipboard has no code; copy the text that begins with FIDO:/"))
+                return window.toast(tr("The clipboard has no code; copy the whole text of the code"))
             }
             answer(code, .scanCode)
         }

@@ -169,7 +169,7 @@ def paste(env, name):
         copy("correct horse")
         app.press("ctrl+n")
         app.tap("Paste")
-        app.until_named("The clipboard has no code; copy the text that begins with FIDO:/")
+        app.until_named("The clipboard has no code; copy the whole text of the code")
         app.tap("Back")
         copy(CODE)
         app.press("ctrl+n")
