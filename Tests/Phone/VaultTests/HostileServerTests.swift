@@ -142,7 +142,7 @@ private struct LivedVault {
 
     static func make() async throws -> LivedVault {
         let fixture = try VaultFixture()
-        _ = try await fixture.create(pin: pin)
+        _ = try await fixture.create(pin: pin, isTest: false)
         let vault = try fixture.unlock()
         func rename(_ name: String, to other: String) async throws {
             let record = try #require(try await vault.summaries().first { $0.user?.name == name }).record

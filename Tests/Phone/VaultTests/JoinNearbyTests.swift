@@ -13,7 +13,7 @@ import Testing
 struct JoinNearbyTests {
     private func prepared() async throws -> (VaultFixture, VaultKeyMaterial) {
         let fixture = try VaultFixture()
-        _ = try await fixture.create()
+        _ = try await fixture.create(isTest: false)
         let unlocked = try fixture.unlock()
         for user in ["ada", "bob", "gone"] { try await unlocked.add(.fresh(user: user)) }
         let gone = try #require(try await unlocked.summaries().first { $0.user?.name == "gone" })
@@ -69,7 +69,7 @@ struct JoinNearbyTests {
         try await Vault.join(with: material, at: other.location, pin: .typed("654321"))
         #expect(try await VaultFixture.names(other.open(pin: "654321")) == ["ada", "bob"])
         let foreign = try VaultFixture()
-        _ = try await foreign.create()
+        _ = try await foreign.create(isTest: false)
         try await FileSystem.run("rm", "-r", foreign.state)
         let refusal = await VaultFixture.refusal {
             try await Vault.join(with: material, at: foreign.location, pin: .typed("654321"))
@@ -134,7 +134,7 @@ struct RequestKeysTests {
     @Test("The last eight requests of thirty days are kept, also across a rekey, and only for this device")
     func kept() async throws {
         let fixture = try VaultFixture()
-        _ = try await fixture.create()
+        _ = try await fixture.create(isTest: false)
         let unlocked = try fixture.unlock()
         #expect(try await unlocked.secret(ofRequest: id(1)) == nil)
         for number in 1...9 { try await unlocked.keep(secret(UInt8(number)), forRequest: id(UInt8(number))) }

@@ -256,8 +256,8 @@ struct OpeningTests {
     @Test("Real and test vaults open only with their own kind of radio")
     func radios() async throws {
         let (real, test) = (try VaultFixture(), try VaultFixture())
-        _ = try await real.create()
-        _ = try await test.create(isTest: true)
+        _ = try await real.create(isTest: false)
+        _ = try await test.create()
         #expect(real.refusal(virtualRadio: true) == .realVaultRefusesVirtualRadio)
         #expect(test.refusal(virtualRadio: false) == .testVaultNeedsVirtualRadio)
         #expect(real.refusal(virtualRadio: false) == nil)

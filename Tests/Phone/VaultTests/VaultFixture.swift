@@ -39,8 +39,8 @@ final class VaultFixture: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: root) }
 
-    /// Creates the vault.
-    func create(pin: String = "123456", isTest: Bool = false) async throws -> Vault {
+    /// Creates the vault; a test vault by default, whose PIN is derived much faster.
+    func create(pin: String = "123456", isTest: Bool = true) async throws -> Vault {
         try await Vault.create(at: location, pin: .typed(pin), isTest: isTest, key: key)
     }
 
@@ -63,9 +63,10 @@ final class VaultFixture: Sendable {
         return try open()
     }
 
-    /// Opens the vault directory.
-    func open(virtualRadio: Bool = false) throws(VaultError) -> Vault {
-        try Vault.open(at: location, virtualRadio: virtualRadio)
+    /// Opens the vault directory, by default with the kind of radio that the vault needs.
+    func open(virtualRadio: Bool? = nil) throws(VaultError) -> Vault {
+        guard let virtualRadio else { return try open(virtualRadio: Vault.isTest(at: location)) }
+        return try Vault.open(at: location, virtualRadio: virtualRadio)
     }
 
     /// Unlocks the vault as the right PIN does, but without key derivation.
@@ -86,7 +87,7 @@ final class VaultFixture: Sendable {
     }
 
     /// Returns the error of ``open(virtualRadio:)``.
-    func refusal(virtualRadio: Bool = false) -> VaultError? {
+    func refusal(virtualRadio: Bool? = nil) -> VaultError? {
         do {
             _ = try open(virtualRadio: virtualRadio)
             return nil
