@@ -10,7 +10,7 @@ the end {"end", ...} with what arrived or was confirmed. With --ask, a line `yes
 --pipe, there is no channel: messages are lines on standard input and output, HASH is the handshake hash in hexadecimal, and
 the JSON is on standard error. Exit status: 0; 1 if the session failed.
 """
-import argparse, hashlib, json, os, secrets, signal, sys
+import argparse, hashlib, json, os, secrets, signal, sys, time
 from contextlib import contextmanager, suppress
 
 import channel, radio, transfer_messages as messages, transfer_wire
@@ -27,6 +27,8 @@ GIVER_FAULTS = (
     "doubled-item", "other-passkey", "malformed-cxf", "too-many", "oversized", "long-payload", "early-offer", "wrong-index",
     "wrong-last", "other-binding", "endless", "repeated-batch", "other-version", "early-done", "malformed", "refuse-declined",
 )
+# A giver that keeps all rules but the last: the receiver has everything, and never learns that the giver knows.
+SILENT_END = "silent-end"
 
 
 def arguments():
@@ -40,7 +42,7 @@ def arguments():
     parser.add_argument("--name", default="Counterpart")
     parser.add_argument("--vault", metavar="ID", type=bytes.fromhex, default=secrets.token_bytes(16), help="ID")
     parser.add_argument("--ask", action="store_true", help="wait for a line `yes` after the digits")
-    parser.add_argument("--fault", choices=RECEIVER_FAULTS + GIVER_FAULTS)
+    parser.add_argument("--fault", choices=(*RECEIVER_FAULTS, *GIVER_FAULTS, SILENT_END))
     parser.add_argument("--die", metavar="before:TYPE|after:TYPE", help="end without a word at a message that is sent")
     parser.add_argument("--join", action="store_true", help="receive: join a vault")
     parser.add_argument("--which", type=lambda text: [int(part) for part in text.split(",")], help="receive: indices")
@@ -218,6 +220,8 @@ class Giver(Side):
             self.confirm(items, self.options.key, [])
         else:
             self.give(binding)
+        if self.fault == SILENT_END:
+            time.sleep(3600)
         self.send("done")
         return {"end": "done", **self.found()}
 

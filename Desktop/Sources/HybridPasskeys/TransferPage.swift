@@ -19,7 +19,7 @@ final class TransferPage {
     private let tree = WidgetTree(PackageResources.transfer_ui)
     private var model = TransferModel()
     private var process: AuthProcess?
-    private var last: TransferStage?
+    private var last: (stage: TransferStage, list: String?)?
 
     /// Called after a transfer that has ended well.
     var onDone: () -> Void = {}
@@ -73,9 +73,10 @@ final class TransferPage {
     }
 
     private func update() {
-        guard model.stage != last else { return }
-        last = model.stage
-        let stage = model.stage
+        let (stage, list) = (model.stage, model.list)
+        guard stage != last?.stage || list != last?.list else { return }
+        let isNew = stage != last?.stage
+        last = (stage, list)
         var code: QRMatrix?
         var progress: Double?
         if case .code(let shown) = stage { code = shown }
@@ -85,6 +86,7 @@ final class TransferPage {
         tree["transfer-status"].set("title", stage.title)
         tree["transfer-status"].set("description", Markup.escaped(stage.advice))
         tree["transfer-digits"].show(stage.digits)
+        tree["transfer-list"].show(list)
         tree["transfer-progress"].isVisible = progress != nil
         tree["transfer-progress"].set("fraction", progress ?? 0)
         tree["transfer-spinner"].set("spinning", stage.isWaiting)
@@ -95,7 +97,7 @@ final class TransferPage {
         } else {
             tree["transfer-technical"].show(nil)
         }
-        if stage != .idle { tree["transfer-status"].announce(stage.title) }
+        if isNew, stage != .idle { tree["transfer-status"].announce(stage.title) }
     }
 
     /// Shows a code, dark on light in every theme, or none.

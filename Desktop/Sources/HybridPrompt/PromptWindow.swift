@@ -18,6 +18,7 @@ final class PromptWindow {
     private let warning = hybrid_label("heading", GTK_ACCESSIBLE_ROLE_ALERT)
     private let stage = hybrid_label("heading", GTK_ACCESSIBLE_ROLE_STATUS)
     private let digits = hybrid_label("title-1", GTK_ACCESSIBLE_ROLE_STATUS)
+    private let passkeys = hybrid_label(nil, GTK_ACCESSIBLE_ROLE_STATUS)
     private let note = hybrid_label(nil, GTK_ACCESSIBLE_ROLE_STATUS)
     private let failure = hybrid_label(nil, GTK_ACCESSIBLE_ROLE_ALERT)
     private let remaining = hybrid_label("numeric", GTK_ACCESSIBLE_ROLE_TIMER)
@@ -64,6 +65,7 @@ final class PromptWindow {
         set(warning, view.warnings.joined(separator: "\n"))
         set(stage, view.stageText)
         set(digits, view.digits)
+        set(passkeys, view.passkeyList)
         set(note, view.note)
         set(failure, view.failure.joined(separator: "\n"))
         showRemaining(view, at: now)
@@ -125,7 +127,8 @@ final class PromptWindow {
             gtk_widget_set_margin_end,
         ] { set(column, 24) }
         for widget in [
-            purpose, details, cautions, warning, area, stage, digits, note, failure, remaining, buttons, lastingButton,
+            purpose, details, cautions, warning, area, stage, digits, passkeys, note, failure, remaining, buttons,
+            lastingButton,
         ] { hybrid_box_append(column, widget) }
         // The code takes the room of a larger window.
         gtk_widget_set_vexpand(area, 1)

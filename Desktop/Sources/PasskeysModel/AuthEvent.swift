@@ -22,6 +22,9 @@ package enum AuthEvent: Equatable, Sendable {
         case "qr":
             guard let code = TransferEvent(code: event) else { return nil }
             self = .transfer(code)
+        case "passkeys":
+            guard let list = TransferEvent(passkeys: event) else { return nil }
+            self = .transfer(list)
         case "state" where TransferEvent.states.contains(event.member("state")?.text ?? ""):
             guard let step = TransferEvent(state: event) else { return nil }
             self = .transfer(step)

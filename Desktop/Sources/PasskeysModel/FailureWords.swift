@@ -15,7 +15,7 @@ package struct FailureWords: Hashable, Sendable {
 extension AuthFailure {
     /// The words for the user.
     package var words: FailureWords {
-        userWords ?? otherDeviceWords ?? networkWords ?? bluetoothWords ?? vaultWords ?? codeWords
+        userWords ?? otherDeviceWords ?? transferWords ?? networkWords ?? bluetoothWords ?? vaultWords ?? codeWords
             ?? FailureWords(tr("It did not work"), tr("Try again. The report below helps those who support you."))
     }
 
@@ -86,6 +86,36 @@ extension AuthFailure {
             FailureWords(tr("The other device can't be trusted"), tr("Nothing was signed."))
         case "algorithm-not-supported":
             FailureWords(tr("This site needs another kind of passkey"), tr("Use another device for it."))
+        default: nil
+        }
+    }
+
+    private var transferWords: FailureWords? {
+        switch code {
+        case "giver-not-nearby":
+            FailureWords(
+                tr("No device that gives was found"),
+                tr("Scan the code there, and keep both devices close to each other.")
+            )
+        case "receiver-not-nearby":
+            FailureWords(
+                tr("The other device did not find this one"),
+                tr("Move closer, and scan a new code: another device may have used this one.")
+            )
+        case "transfer-digits":
+            FailureWords(
+                tr("You did not confirm the digits"),
+                tr("If they differed, start again, and scan the code of the device in front of you.")
+            )
+        case "giver-silent", "giver-vanished", "receiver-silent", "receiver-vanished", "transfer-refused":
+            FailureWords(tr("The other device ended the transfer"), tr("Start again with a new code."))
+        case "giver-misbehaved", "receiver-misbehaved", "transfer-manipulated", "transfer-unconfirmed",
+            "transfer-malformed", "transfer-purpose", "transfer-version":
+            FailureWords(tr("The other device does not fit this one"), tr("Update both, then start again."))
+        case "same-vault": FailureWords(tr("Both devices have the same vault"), tr("Its files keep them equal."))
+        case "transfer-full":
+            FailureWords(tr("There is no room for the passkeys"), tr("Free some space, then start again."))
+        case "transfer-nothing", "transfer-too-large": FailureWords(tr("This passkey can't be given"))
         default: nil
         }
     }

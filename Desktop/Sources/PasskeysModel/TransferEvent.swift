@@ -11,6 +11,8 @@ package enum TransferEvent: Equatable, Sendable {
     case deviceFound
     /// The digits that both screens must show, in two groups, and the name of the other device in quotation marks.
     case digits(String, peer: String)
+    /// Some of the passkeys that are about to be transferred, and the number of all.
+    case passkeys([String], of: Int)
     /// The other user is asked.
     case offered
     /// So many of all passkeys are stored.
@@ -25,6 +27,16 @@ package enum TransferEvent: Equatable, Sendable {
             let code = try? QRMatrix(text: text)
         else { return nil }
         self = .code(code)
+    }
+
+    /// Creates an event from one with a list of passkeys; `nil` if a member is not in its expected form.
+    init?(passkeys event: JSONText) {
+        guard let list = event.member("passkeys")?.elements, let total = event.count("of") else { return nil }
+        let lines = list.map { passkey in
+            let names = [passkey.shortText("rpId"), passkey.shortText("userName")]
+            return names.compactMap { $0?.shownAlone }.joined(separator: ", ")
+        }
+        self = .passkeys(lines, of: total)
     }
 
     /// Creates an event from one with a state; `nil` if a member is not in its expected form.

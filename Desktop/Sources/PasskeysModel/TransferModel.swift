@@ -60,6 +60,8 @@ package struct TransferModel: Sendable {
     package private(set) var stage = TransferStage.idle
     /// True if this device gives.
     package private(set) var isGiver = false
+    /// The first passkeys that are about to be transferred, until they are stored, and the number of all.
+    private var passkeys: (lines: [String], count: Int) = ([], 0)
     /// True once the devices have met, after which no other may scan.
     private var hasMet = false
 
@@ -69,6 +71,7 @@ package struct TransferModel: Sendable {
     /// The helper is started.
     package mutating func begin(isGiver: Bool) {
         (stage, self.isGiver, hasMet) = (.connecting, isGiver, false)
+        passkeys = ([], 0)
     }
 
     /// Applies an event of the helper.
@@ -83,9 +86,24 @@ package struct TransferModel: Sendable {
         case .code: break
         case .deviceFound: stage = .connecting
         case .digits(let digits, let peer): stage = .comparing(digits, peer: peer)
+        case .passkeys(let lines, let count):
+            passkeys = (passkeys.lines + lines.prefix(Self.maximumLines - passkeys.lines.count), count)
         case .offered: stage = .waiting
-        case .stored(let count, let total): stage = .stored(count, of: total)
+        case .stored(let count, let total):
+            stage = .stored(count, of: total)
+            passkeys = ([], 0)
         }
+    }
+
+    /// Maximum number of listed passkeys.
+    private static let maximumLines = 20
+
+    /// The passkeys that are about to be transferred, one on each line, and the number of the others; `nil` if there are none.
+    package var list: String? {
+        guard !passkeys.lines.isEmpty, stage.isRunning else { return nil }
+        let rest = passkeys.count - passkeys.lines.count
+        let more = rest > 0 ? [tr("and {count} more", ["count": "\(rest)"])] : []
+        return (passkeys.lines + more).joined(separator: "\n")
     }
 
     /// The helper has ended with a result, or with a failure.

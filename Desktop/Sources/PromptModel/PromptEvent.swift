@@ -22,6 +22,8 @@ enum PromptEvent {
     case contactFailed(String)
     /// A phone offers a link; the text says under which condition to accept it.
     case linkOffer(String)
+    /// Some of the passkeys that another device gives, and the number of all.
+    case passkeys([String], of: Int)
     /// A result besides the response, which the user is to read before the window closes.
     case result(String)
     /// The end without success.
@@ -48,6 +50,11 @@ enum PromptEvent {
         case "notice":
             guard let notice = Self.notice(event) else { return nil }
             self = notice
+        case "passkeys":
+            guard let list = event.member("passkeys")?.elements, let total = event.member("of")?.integer() else {
+                return nil
+            }
+            self = .passkeys(list.map(Self.passkey), of: total)
         case "error":
             self = .failure(cause: Self.sentence(event, "message"), remedy: Self.sentence(event, "remedy"))
         default: return nil
@@ -59,6 +66,11 @@ enum PromptEvent {
             let code = try? QRMatrix(text: text)
         else { throw .unusableCode }
         return code
+    }
+
+    private static func passkey(_ passkey: JSONText) -> String {
+        let site = passkey.member("rpId")?.text.map { SafeText(quoting: $0).unquoted } ?? "unknown site"
+        return passkey.member("userName")?.text.map { "\(site), account \(SafeText(quoting: $0))" } ?? site
     }
 
     private static func notice(_ event: JSONText) -> PromptEvent? {

@@ -94,6 +94,10 @@ public struct PromptView: Equatable, Sendable {
     public internal(set) var deadline: ContinuousClock.Instant?
     /// Warnings, which stay until the end.
     public internal(set) var warnings: [String] = []
+    /// The first passkeys that another device gives, until they are stored.
+    var passkeys: [String] = []
+    /// Number of all of them.
+    var passkeyCount = 0
     /// A note about the current state.
     public internal(set) var note: String?
     /// The cause and the remedy of a failure.
@@ -118,6 +122,12 @@ public struct PromptView: Equatable, Sendable {
     public var digits: String? {
         if case .comparing(let digits, _) = stage { return digits }
         return nil
+    }
+
+    /// Passkeys that another device gives, one on each line, and the number of the others; empty if there are none.
+    public var passkeyList: String {
+        let rest = passkeyCount - passkeys.count
+        return (passkeys + (rest > 0 && !passkeys.isEmpty ? ["and \(rest) more"] : [])).joined(separator: "\n")
     }
 
     /// True if the offer is what the window is for, so that Enter accepts it.
@@ -158,6 +168,8 @@ public struct PromptModel: Sendable {
     public static let failureDisplay = Duration.seconds(300)
     /// The time for which an offer is not accepted, so that a key meant for another window does not accept it.
     public static let offerDelay = Duration.milliseconds(500)
+    /// Maximum number of listed passkeys.
+    static let maximumPasskeys = 20
     /// Maximum number of warnings.
     static let maximumWarnings = 4
 
@@ -227,6 +239,9 @@ public struct PromptModel: Sendable {
         case .linkOffer(let text):
             enter(.linkOffer, at: now)
             view.note = text
+        case .passkeys(let list, let count):
+            view.passkeys += list.prefix(Self.maximumPasskeys - view.passkeys.count)
+            view.passkeyCount = count
         case .result(let text):
             view.note = text
             hasResult = true
@@ -256,6 +271,7 @@ public struct PromptModel: Sendable {
         let keepsNote = stage == .scan || hasResult
         if !keepsNote { view.note = nil }
         if !stage.mayShowCode { view.code = nil }
+        view.passkeys = []
         view.deadline = stage.isTimed ? view.request?.timeout.map { now + $0 } : nil
         makeOffer(at: now)
         switch stage {

@@ -39,8 +39,14 @@ struct TransferModelTests {
         receive(Self.digits, &model)
         #expect(model.stage.digits == "042 117")
         #expect(model.stage.advice == #"The screen of "Ada's phone" must show the same. If not, cancel."#)
+        let passkey = #"{"rpId":"example.com","userName":"ada\u202e"}"#
+        let list = Array(repeating: passkey, count: 10).joined(separator: ",")
+        let ten = #"{"event":"passkeys","passkeys":[\#(list)],"of":200}"#
+        for _ in 0..<3 { receive(ten, &model) }
+        let lines = try #require(model.list).split(separator: "\n")
+        #expect(lines.count == 21 && lines[0] == "example.com, ada" && lines.last == "and 180 more")
         receive(Self.stored, &model)
-        #expect(model.stage == .stored(3, of: 200) && model.stage.digits == nil)
+        #expect(model.stage == .stored(3, of: 200) && model.stage.digits == nil && model.list == nil)
         #expect(model.stage.title == "3 of 200 stored")
         let result = #"{"from":"x","added":2,"present":[{}],"different":[{}],"leftOut":[{},{}]}"#
         model.end(.success(Array(result.utf8)))

@@ -39,8 +39,14 @@ struct TransferTests {
         try model.receive(Self.digits(#""012345""#))
         #expect(model.view.digits == "012 345" && model.view.offer == nil && model.view.deadline == nil)
         #expect(model.view.stageText == #"The screen of "Ada's phone" must show the same digits"#)
+        let passkey = #"{"rpId":"example.com","userName":"ada\u202e\nbob"}"#
+        let list = Array(repeating: passkey, count: 10).joined(separator: ",")
+        let ten = #"{"event":"passkeys","passkeys":[\#(list)],"of":200}"#
+        for _ in 0..<3 { try model.receive(ten) }
+        let lines = model.view.passkeyList.split(separator: "\n")
+        #expect(lines.count == 21 && lines.last == "and 180 more" && lines[0].hasPrefix("example.com, account \"ada"))
         try model.receive(Self.counted("stored", "count", "3", of: "200"))
-        #expect(model.view.stageText == "3 of 200 stored" && model.view.digits == nil)
+        #expect(model.view.stageText == "3 of 200 stored" && model.view.digits == nil && model.view.passkeyList == "")
         try model.receive(Self.counted("waiting-for-files", "arrived", "0", of: "7"))
         #expect(model.view.stageText == "Waiting for the files of the vault: 0 of 7")
         try model.enter("done")

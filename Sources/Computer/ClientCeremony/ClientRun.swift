@@ -109,7 +109,8 @@ package struct ClientRun: Sendable {
 
     /// Performs the receiver's side of a transfer; linked phones are not contacted.
     ///
-    /// A signal cancels it; so does closing the page.
+    /// A signal cancels it; so does closing the page. What is stored by then counts: the value of `body` is returned in
+    /// spite of a signal.
     ///
     /// - Parameters:
     ///   - purpose: The purpose, which the code names.
@@ -123,7 +124,7 @@ package struct ClientRun: Sendable {
         events: @escaping @Sendable (ClientEvent) -> Void,
         _ body: @escaping @Sendable (Prepared, TransferChannel) async throws -> Outcome
     ) async throws -> Outcome {
-        try await perform {
+        try await perform(keepsResult: true) {
             try await withCode { session in
                 let prepared = try await prepare(session.radio)
                 return try await session.receive(for: purpose, events: events) { channel in
@@ -134,6 +135,7 @@ package struct ClientRun: Sendable {
     }
 
     private func perform<Answer: Sendable>(
+        keepsResult: Bool = false,
         _ exchange: @escaping @Sendable () async throws -> Answer
     ) async throws -> Answer {
         let body: @Sendable () async throws -> Answer = {
@@ -147,12 +149,13 @@ package struct ClientRun: Sendable {
                 throw CommandFailure(failure)
             }
         }
-        let ending = await withTerminationSignals {
+        var ending = await withTerminationSignals {
             try await report.updatingElapsedTime {
                 guard let page else { return try await body() }
                 return try await page.whileOpen(body)
             }
         }
+        if keepsResult, case .success = ending.result { ending = SignalResult(result: ending.result, signal: nil) }
         display.cleanUp()
         await page?.end(ending)
         do {

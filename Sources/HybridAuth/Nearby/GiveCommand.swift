@@ -143,7 +143,8 @@ struct GiveRunner: Sendable {
         let code = try await input.isSlow ? untilSignal(run: read) : read()
         try check(wish, for: code, canAsk: canAsk)
         let age = code.age(at: WallClock.realtime.now())
-        if let warning = CodeAge.warning(age) { progress.notify("old-code", warning) }
+        let warning = CodeAge.warning(age, unless: "the device in front of you still shows it")
+        if let warning { progress.notify("old-code", warning) }
         let token = try scanner.token()
         return try await untilSignal(keepsResult: true) {
             try await prompts.closing {
@@ -215,7 +216,8 @@ struct GiveRunner: Sendable {
             let site = label.site.map { "\(SafeText(quoting: $0))" } ?? "a site"
             steps.notify(
                 "not-stored",
-                "\(peer) could not store the passkey for \(site); it has a different key for that account, or no room for it"
+                "\(peer) did not store the passkey for \(site): it has a different key for that account, no room, or an older "
+                    + "program"
             )
         }
         var text = "\(peer) has \(PasskeyText.count(result.given)) now"

@@ -74,8 +74,12 @@ struct GiverDialogue: Sendable {
         let action = purpose == .give ? "Give passkeys to" : "Let this device join the vault"
         let warning = isVirtual ? "\n\nVIRTUAL RADIO: no proximity proof" : ""
         let question = NearbyText.comparison(digits, peer, to: action) + warning
-        try await channel.whileConnected { [prompts] in
-            try await prompts.confirm(question, ok: "They are the same", timeout: VaultQuestions.longLimit)
+        do {
+            try await channel.whileConnected { [prompts] in
+                try await prompts.confirm(question, ok: "They are the same", timeout: VaultQuestions.longLimit)
+            }
+        } catch let failure as CommandFailure where failure.code == VaultQuestions.declined.code {
+            throw TransferFailure.digitsDiffer
         }
         let unlocked = try await channel.whileConnected { [prompts, vault, progress] in
             // The key opens the vault for ever, so a finger does not suffice to hand it over.
@@ -91,7 +95,7 @@ struct GiverDialogue: Sendable {
 
     /// Gives passkeys.
     func give(_ wish: GiftWish, over channel: TransferChannel) async throws -> GiftResult {
-        try await channel.explainingEnd {
+        try await channel.explainingEnd(isReceiver: false) {
             try await approved(.give, over: channel) { approved, peer, unlocked in
                 let (choice, gift) = try await chosen(wish, for: peer, from: unlocked, over: channel)
                 let offer = try approved.offer(
@@ -134,7 +138,8 @@ struct GiverDialogue: Sendable {
         let items = NearbyText.items(choice.given)
         progress.show(items, "to be \(wish.isMove ? "moved" : "given") to \(peer.name):")
         try await channel.whileConnected { [prompts] in
-            try await prompts.confirm(Self.question(items, wish, peer), ok: wish.isMove ? "Move" : "Give")
+            let question = Self.question(items, wish, peer)
+            try await prompts.confirm(question, ok: wish.isMove ? "Move" : "Give", timeout: VaultQuestions.longLimit)
         }
         return (choice, try await unlocked.gift(of: Set(choice.given.map(\.record))))
     }
@@ -168,9 +173,11 @@ struct GiverDialogue: Sendable {
             result.notStored += confirmed.notStored.map(\.label)
             let given = try await unlocked.given(ids, of: gift, to: result.peer, moving: isMove)
             result.deleted += given.deleted
-            if let failure = given.historyFailure {
-                progress.notify("history-not-written", "the usage history was not written: \(failure.sentence)")
+            if !given.changed.isEmpty {
+                let count = PasskeyText.count(given.changed.count)
+                progress.notify("changed", "not deleted, because changed here meanwhile: \(count); move again")
             }
+            progress.notify(historyFailure: given.historyFailure)
             progress.stored(result.given, of: total)
             guard let next = try confirmed.next() else {
                 try? await channel.send(confirmed.doneFrame)
@@ -182,7 +189,7 @@ struct GiverDialogue: Sendable {
 
     /// Hands over the key of the vault.
     func handOver(over channel: TransferChannel) async throws -> (peer: String, fingerprint: String) {
-        try await channel.explainingEnd {
+        try await channel.explainingEnd(isReceiver: false) {
             try await approved(.join, over: channel) { approved, peer, unlocked in
                 let material = try await unlocked.keyMaterial()
                 let fingerprint = "\(material.fingerprint)"

@@ -93,7 +93,7 @@ struct ReceiverDialogue: Sendable {
 
     /// Receives passkeys into a vault.
     func receive(into vault: Vault, over channel: TransferChannel) async throws -> ReceiptResult {
-        try await channel.explainingEnd {
+        try await channel.explainingEnd(isReceiver: true) {
             let receiver = TransferReceiver(name: name, vault: TransferVault(vault))
             let offer = try await offer(receiver, over: channel)
             guard case .passkeys(let passkeys, _, let isMove) = offer.content else { throw TransferFailure.failed }
@@ -137,9 +137,7 @@ struct ReceiverDialogue: Sendable {
             let received = try await unlocked.receive(batch.file, from: giver.plainName)
             result.add(received, of: batch.file)
             arrived += batch.file.count
-            if let failure = received.historyFailure {
-                progress.notify("history-not-written", "the usage history was not written: \(failure.sentence)")
-            }
+            progress.notify(historyFailure: received.historyFailure)
             let stored = batch.stored(received.stored)
             progress.stored(arrived, of: total)
             guard !stored.isLast else {
@@ -183,7 +181,7 @@ struct ReceiverDialogue: Sendable {
         at location: VaultLocation,
         over channel: TransferChannel
     ) async throws -> (material: VaultKeyMaterial, peer: String) {
-        try await channel.explainingEnd {
+        try await channel.explainingEnd(isReceiver: true) {
             let offer = try await offer(TransferReceiver(joiningAs: name), over: channel)
             guard case .vault(let fingerprint, let count) = offer.content else { throw TransferFailure.failed }
             let question =

@@ -55,7 +55,11 @@ struct RequestFiles: Sendable {
                 ok: "Receive"
             )
             var result = ReceiptResult(peer: gift.name.unquoted)
-            for file in files { result.add(try await unlocked.receive(file, from: gift.name.unquoted), of: file) }
+            for file in files {
+                let received = try await unlocked.receive(file, from: gift.name.unquoted)
+                result.add(received, of: file)
+                progress.notify(historyFailure: received.historyFailure)
+            }
             return result
         }
         result.report(progress)
@@ -113,9 +117,7 @@ struct GiftFileWriter: Sendable {
             _ = try await unlocked.writeNew(bytes, to: path)
             let ids = gift.passkeys.map(\.id)
             let given = try await unlocked.given(ids, of: gift, to: read.name.unquoted, moving: false)
-            if let failure = given.historyFailure {
-                progress.notify("history-not-written", "the usage history was not written: \(failure.sentence)")
-            }
+            progress.notify(historyFailure: given.historyFailure)
             return (gift.passkeys.count, choice)
         }
         if options.json {

@@ -18,9 +18,9 @@ enum CodeAge {
         }
     }
 
-    /// Returns a warning about an old code.
-    static func warning(_ age: UInt64?) -> String? {
+    /// Returns a warning about an old code, with the only condition for going on.
+    static func warning(_ age: UInt64?, unless condition: String = "you just asked for it yourself") -> String? {
         guard let age, age > maximumWithoutWarning else { return nil }
-        return "OLD CODE: it was made \(text(age)) ago. Continue only if you just asked for it yourself."
+        return "OLD CODE: it was made \(text(age)) ago. Continue only if \(condition)."
     }
 }

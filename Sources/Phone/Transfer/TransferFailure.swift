@@ -24,12 +24,13 @@ package struct TransferFailure: ExplainedFailure, Hashable {
         .declined,
         "you declined; start again if that was a mistake"
     )
-    /// The user of this device said that the digits differ.
+    /// The user of this device did not confirm that the digits are the same.
     package static let digitsDiffer = TransferFailure(
         "transfer-digits",
         .notPermitted,
         .digits,
-        "the digits differ, so this is not the device in front of you; start again, and scan the code from its screen"
+        "you did not confirm the digits; if they differed, the other device is not the one in front of you: start again, and "
+            + "scan a new code from its screen"
     )
     /// There is no room for the passkeys on this device.
     package static let full = TransferFailure(
@@ -133,8 +134,10 @@ package struct TransferFailure: ExplainedFailure, Hashable {
     package static func refused(_ refusal: TransferRefusal) -> TransferFailure {
         let explanation: (ExitStatus, String) =
             switch refusal {
-            case .declined: (.notPermitted, "its user declined; agree on the transfer, then start again")
-            case .digits: (.notPermitted, "its user saw other digits; start again, and scan the code from its screen")
+            case .declined:
+                (.notPermitted, "its user declined; agree on the transfer and the digits, then start again")
+            case .digits:
+                (.notPermitted, "its user did not confirm the digits; compare them again, with a new code")
             case .version: (.dataError, "it needs a different version; update the older one of both programs")
             case .purpose: (.dataError, "it expected a different kind of transfer; scan the code again")
             case .malformed: (.dataError, "it did not accept a message; update the older one of both programs")

@@ -199,6 +199,7 @@ def receive(env, name):
         start(app)
         app.until_named("042 117")
         app.until_named('The screen of "Bob\'s phone" must show the same. If not, cancel.')
+        app.until_named("example.com, ada\nand 6 more")
         check_page(app, "digits")
         app.tap("Cancel")
         app.until_commanded("the interruption", lambda one: one == "interrupted")

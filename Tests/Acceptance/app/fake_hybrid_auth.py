@@ -129,9 +129,9 @@ def receive():
     event("state", state="giver-found")
     event("state", state="connecting", relay="cable.example")
     event("state", state="digits", digits="042117", peer="Bob's phone")
+    event("passkeys", passkeys=[{"rpId": "example.com", "userName": "ada"}], of=7)
     if STORY == "digits":
         wait()
-    event("passkeys", passkeys=[])
     event("state", state="stored", count="2", of="2")
     event("state", state="done")
     say(sys.stdout, **{"from": "Bob's phone", "added": 2, "present": [], "different": [], "leftOut": []})

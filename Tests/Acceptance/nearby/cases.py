@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases of transfers, one function each. They raise Failed with what was expected and found."""
 import json
+import os
 import re
+import signal
 
+import transfer
 from environment import FULL_DISK, LIMIT, ORIGIN, RECEIVER, Run
 from harness.waiting import must
 from hostile import hostile_givers, hostile_receivers
@@ -105,8 +108,8 @@ def refused(env):
     before = giver.questions
     receiving = receiver.receive()
     giving = giver.give(receiving.code, "--all", answer="no")
-    env.ended(giving, 77)
-    env.ended(receiving, 77, "declined")
+    env.ended(giving, 77, "you did not confirm the digits")
+    env.ended(receiving, 77, "its user did not confirm the digits")
     must(giver.questions == before + 1, "expected one question, about the digits, and no PIN")
     must("passkeys" not in [event["event"] for event in receiving.events if "event" in event],
          "expected no name of a site to leave")
@@ -126,7 +129,7 @@ def stranger(env):
     env.ended(receiving, 77)
     env.ended(thief, 1)
     giving = giver.give(code, "--all", "--timeout", "2")
-    env.ended(giving, 75)
+    env.ended(giving, 75, "another device has used it")
     must(receiver.passkeys == [] and giver.passkeys == ["ada@example.com"], "expected nothing to change")
 
 
@@ -182,6 +185,20 @@ def window(env):
     env.ended(receive("exec true"), 130)
     env.ended(receiver.start("receive", "--show", "window", "--prompt", env.folder.scratch / "none"), 69,
               "install hybrid-prompt")
+
+
+def interrupted(env):
+    """Ctrl-C when everything is stored, but the giver has not said goodbye: the receiver still says what it has."""
+    receiver = env.device("bob").with_passkeys()
+    receiving = receiver.receive()
+    giving = env.python("give", "--new", "2", "--fault", transfer.SILENT_END, text=receiving.code + "\n")
+    env.waiting.until("both passkeys to be stored",
+                      lambda: any(event["count"] == event["of"] for event in receiving.has("stored")), LIMIT)
+    os.kill(receiving.pid, signal.SIGINT)
+    env.ended(receiving)
+    must(receiving.result["added"] == 2, f"expected the result; found {receiving.said()}")
+    receiving.event("not-confirmed")
+    giving.kill()
 
 
 def withheld(env):
@@ -272,7 +289,7 @@ def response_of(client):
 CASES = {
     "move": move, "hostile-givers": hostile_givers, "hostile-receivers": hostile_receivers,
     "killed-receivers": killed_receivers, "killed-givers": killed_givers, **KILLED_PROGRAMS, "one": one, "join": join,
-    "withheld": withheld, "window": window, "disk-full": disk_full, "files": files, "refused": refused, "stranger": stranger, "codes": codes,
+    "interrupted": interrupted, "withheld": withheld, "window": window, "disk-full": disk_full, "files": files, "refused": refused, "stranger": stranger, "codes": codes,
     "python-receiver": python_receiver, "python-giver": python_giver, "relay-log": relay_log,
 }
 ALONE = ("move", "relay-log")

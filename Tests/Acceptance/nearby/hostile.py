@@ -35,5 +35,8 @@ def hostile_givers(env):
         must(receiving.status >= 0, f"{fault}: it {receiving.ending}")
         if receiving.status != 0:
             must(receiving.failure["message"], f"{fault}: expected a sentence; found {receiving.said()}")
-    must("mine@example.com" in receiver.passkeys, f"expected the passkey from before; found {receiver.passkeys}")
+    offered = {f"user {number}" for number in range(3)}
+    found = set(receiver.passkeys)
+    must("mine@example.com" in found and found <= {"mine@example.com", *offered},
+         f"expected the passkey from before, and none that was not offered; found {found}")
     return f"{len(transfer.GIVER_FAULTS)} faults"

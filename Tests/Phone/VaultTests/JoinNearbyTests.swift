@@ -147,6 +147,7 @@ struct RequestKeysTests {
         let again = try await fixture.open(pin: "123456")
         #expect(try await again.secret(ofRequest: id(9)) != nil)
         fixture.wait(31 * 24 * 3600)
+        #expect(try await again.secret(ofRequest: id(9)) == nil)
         try await again.keep(secret(7), forRequest: id(10))
         #expect(try await again.secret(ofRequest: id(9)) == nil)
         #expect(try await again.secret(ofRequest: id(10)) != nil)

@@ -141,10 +141,48 @@ struct TransferTests {
         let gift = try await unlocked.gift(of: twins)
         #expect(twins.count == 2 && gift.passkeys.count == 1 && "\(gift)" == "PasskeyGift(hidden)")
         let result = try await unlocked.given(gift.passkeys.map(\.id), of: gift, to: "x", moving: true)
-        #expect(result == GivenPasskeys(deleted: 1, historyFailure: nil))
+        #expect(result == GivenPasskeys(deleted: 2, changed: [], historyFailure: nil), "equal twins move together")
         let foreign = ExchangedPasskey.ID(relyingParty: twin.relyingParty, credential: try Passkey.fresh().id)
         #expect(try await unlocked.given([foreign], of: gift, to: "x", moving: true).deleted == 0)
-        #expect(try await VaultFixture.names(unlocked) == ["ada", "bob", "dan", "twin"])
+        #expect(try await VaultFixture.names(unlocked) == ["ada", "bob", "dan"])
+    }
+
+    @Test("a passkey that changed here after it was given is not deleted, nor is a twin with a different key")
+    func changed() async throws {
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        let unlocked = try fixture.unlock()
+        for user in ["ada", "bob"] { try await unlocked.add(.fresh(user: user)) }
+        var twin = PasskeyBody(try .fresh(user: "twin"), order: 0, created: 1).members
+        let summaries = try await unlocked.summaries()
+        twin["id"] = .bytes(try #require(summaries.first { $0.user?.name == "bob" }?.credential?.bytes))
+        try await unlocked.put(twin)
+        let ada = try #require(summaries.first { $0.user?.name == "ada" }).record
+        let gift = try await unlocked.gift(of: Set(try await unlocked.summaries().map(\.record)))
+        #expect(gift.passkeys.count == 2)
+        try await unlocked.rename(ada, name: "new", displayName: "New")
+        let result = try await unlocked.given(gift.passkeys.map(\.id), of: gift, to: "x", moving: true)
+        #expect(result.deleted == 1 && result.changed.count == 1)
+        #expect(try await VaultFixture.names(unlocked) == ["new", "twin"])
+        // Given again, it moves.
+        let again = try await unlocked.gift(of: [ada])
+        let moved = try await unlocked.given(again.passkeys.map(\.id), of: again, to: "x", moving: true)
+        #expect(moved == GivenPasskeys(deleted: 1, changed: [], historyFailure: nil))
+    }
+
+    @Test("a passkey whose secret the other vault lacks is not deleted at the giver", arguments: [false, true])
+    func secrets(hasOther: Bool) async throws {
+        let pair = try VaultPair()
+        let (giver, receiver) = (try pair.giver.unlock(), try pair.receiver.unlock())
+        let passkey = try Passkey.fresh(user: "ada")
+        var members = PasskeyBody(passkey, order: 1, created: 1).members
+        if hasOther { members["prf"] = .bytes(.random(32)) }
+        try await receiver.put(members)
+        members["prf"] = .bytes(.random(32))
+        try await giver.put(members)
+        try pair.give(moving: true)
+        #expect(try await VaultFixture.names(giver) == ["ada"])
+        #expect(try await receiver.summaries().count == 1)
     }
 
     @Test("a passkey with another key stays as it is and is not confirmed, so that it is not deleted at the giver")

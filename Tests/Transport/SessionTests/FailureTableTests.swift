@@ -65,7 +65,7 @@ struct FailureTableTests {
 
     private static let phone: [AuthenticatorSessionFailure] = [
         .noClient, .computerNotNearby, .tunnelExpired, .notVerified, .clientSilent, .clientMisbehaved("HOW"),
-        .receiverSilent, .receiverLeft, .receiverOrRelayLeft, .receiverMisbehaved("HOW"),
+        .noReceiver, .receiverSilent, .receiverLeft, .receiverOrRelayLeft, .receiverMisbehaved("HOW"),
     ]
 
     private static var all: [any ExplainedFailure] {

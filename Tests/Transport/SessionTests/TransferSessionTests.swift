@@ -207,7 +207,7 @@ struct TransferSessionTests {
             let users = Task { [timeouts] in
                 try await place.give(to: code, timeouts: timeouts) { _ in Issue.record("a receiver was met") }
             }
-            await #expect(throws: AuthenticatorSessionFailure.noClient) { try await users.value }
+            await #expect(throws: AuthenticatorSessionFailure.noReceiver) { try await users.value }
             done.fire()
             let hash = try await received
             let other = try await strange

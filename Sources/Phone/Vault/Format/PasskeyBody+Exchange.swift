@@ -64,6 +64,25 @@ extension PasskeyBody {
         )
     }
 
+    /// True if nothing would be lost if only this passkey remained of both.
+    ///
+    /// It has the same key and, if the other one has them, the same secrets and extensions. Names and times do not count.
+    func includes(_ other: ExchangedPasskey) -> Bool {
+        guard let own = exchanged else { return false }
+        let (key, otherKey) = (own.passkey.privateKey, other.passkey.privateKey)
+        guard key.rawRepresentation == otherKey.rawRepresentation else { return false }
+        if let secret = other.passkey.prfSecret {
+            guard let ownSecret = own.passkey.prfSecret, Self.symmetricKey(ownSecret) == Self.symmetricKey(secret)
+            else { return false }
+            if let otherSecret = other.otherSecret, otherSecret != own.otherSecret { return false }
+        }
+        return other.foreign == ForeignExtensions() || other.foreign == own.foreign
+    }
+
+    private static func symmetricKey(_ secret: PRFSecret) -> SymmetricKey {
+        secret.withUnsafeBytes { SymmetricKey(data: $0) }
+    }
+
     /// Returns the members for which the exported item has no place.
     ///
     /// - Parameters:

@@ -37,14 +37,22 @@ package enum WithheldReason: String, Sendable {
 package struct PasskeyGift: SecretMaterial, Sendable {
     /// The passkeys, the oldest first, so that the other vault keeps their order.
     package let passkeys: [ExchangedPasskey]
-    /// The record of each.
-    let records: [ExchangedPasskey.ID: RecordID]
+    /// The records of each, as they were read.
+    let sources: [ExchangedPasskey.ID: [Source]]
+
+    /// A record that is given.
+    struct Source: Sendable {
+        let record: RecordID
+        let revision: Revision
+    }
 }
 
 /// The result of a confirmation by the other vault.
 package struct GivenPasskeys: Equatable, Sendable {
     /// Number of passkeys that were deleted here.
     package let deleted: Int
+    /// Passkeys that stay, because they have changed here since they were read.
+    package let changed: [ExchangedPasskey.ID]
     /// The failure to write the usage history, which does not affect the passkeys.
     package let historyFailure: VaultError?
 }
@@ -81,15 +89,23 @@ extension VaultFiles {
     func gift(of chosen: Set<RecordID>, key: SymmetricKey) throws(VaultError) -> PasskeyGift {
         let all = try records(key: key)
         var passkeys: [ExchangedPasskey] = []
-        var records: [ExchangedPasskey.ID: RecordID] = [:]
+        var newer: [ExchangedPasskey.ID: PasskeyBody] = [:]
+        var sources: [ExchangedPasskey.ID: [PasskeyGift.Source]] = [:]
         for (record, _) in all.passkeys where chosen.contains(record) {
-            guard let passkey = all.reveal(record)?.exchanged else { continue }
-            // Of two with the same site and ID, which a merge may leave, the older one is of no use to any site.
-            guard records[passkey.id] == nil else { continue }
-            records[passkey.id] = record
-            passkeys.append(passkey)
+            guard let state = all.all[record], let body = all.reveal(record), let passkey = body.exchanged else {
+                continue
+            }
+            if let other = newer[passkey.id] {
+                // Of two with the same site and ID, which a merge may leave, the newer one is given. If the older one is
+                // the same, it moves with it; otherwise it stays.
+                guard other.includes(passkey) else { continue }
+            } else {
+                newer[passkey.id] = body
+                passkeys.append(passkey)
+            }
+            sources[passkey.id, default: []].append(PasskeyGift.Source(record: record, revision: state.newest))
         }
-        return PasskeyGift(passkeys: passkeys.reversed(), records: records)
+        return PasskeyGift(passkeys: passkeys.reversed(), sources: sources)
     }
 
     /// Deletes passkeys that move, then adds all to the usage history.
@@ -100,19 +116,23 @@ extension VaultFiles {
         moving isMove: Bool,
         key: SymmetricKey
     ) throws(VaultError) -> GivenPasskeys {
-        let given = ids.compactMap { id in gift.records[id].map { (id: id, record: $0) } }
-        let deleted = isMove ? try delete(given.map(\.record), key: key) : 0
-        let uses = given.map { id, record in
+        let given = ids.filter { gift.sources[$0] != nil }
+        let deletion = isMove ? try delete(given, of: gift, key: key) : (count: 0, changed: [])
+        let uses = given.map { id in
             PasskeyUse(
                 time: location.clock.now(),
                 relyingParty: id.relyingParty,
                 operation: .give,
                 outcome: .done,
-                record: record,
+                record: gift.sources[id]?.first?.record,
                 peer: peer
             )
         }
-        return GivenPasskeys(deleted: deleted, historyFailure: historyFailure(uses, key: key))
+        return GivenPasskeys(
+            deleted: deletion.count,
+            changed: deletion.changed,
+            historyFailure: historyFailure(uses, key: key)
+        )
     }
 
     /// Adds uses to the history; returns the failure, because a history only informs the user.
@@ -125,20 +145,34 @@ extension VaultFiles {
         }
     }
 
-    /// Deletes passkeys permanently; each is durable before the next, and those that are gone already are skipped.
-    private func delete(_ ids: [RecordID], key: SymmetricKey) throws(VaultError) -> Int {
+    /// Deletes passkeys permanently; each is durable before the next.
+    ///
+    /// - Returns: The number of deleted records, and the passkeys that stay, because another revision has replaced the one
+    ///   that was read, and the other side does not have it. Those that are gone already are in neither.
+    private func delete(
+        _ ids: [ExchangedPasskey.ID],
+        of gift: PasskeyGift,
+        key: SymmetricKey
+    ) throws(VaultError) -> (count: Int, changed: [ExchangedPasskey.ID]) {
         let records = try records(key: key)
         let device = try state.device().id
         var seen = try state.seen(VaultKeyRing(key))
         var count = 0
+        var changed: [ExchangedPasskey.ID] = []
         for id in ids {
-            guard let record = records.all[id], !record.isDeleted else { continue }
-            let revision = try revision(of: id, after: record.newest, device: device)
-            try write(seal(.deletion, id: id, revision: revision, key: key))
-            seen.insert(id, newest: revision, isDeleted: true)
-            count += 1
+            for source in gift.sources[id] ?? [] {
+                guard let record = records.all[source.record], !record.isDeleted else { continue }
+                guard record.newest == source.revision else {
+                    if changed.last != id { changed.append(id) }
+                    continue
+                }
+                let revision = try revision(of: source.record, after: record.newest, device: device)
+                try write(seal(.deletion, id: source.record, revision: revision, key: key))
+                seen.insert(source.record, newest: revision, isDeleted: true)
+                count += 1
+            }
         }
         if count > 0 { try self.record(seen, key: key, orThrow: VaultError.deletionNotRecorded) }
-        return count
+        return (count, changed)
     }
 }

@@ -13,7 +13,7 @@ package struct PasskeyImport: Equatable, Sendable {
     package let added: Int
     /// Passkeys that were already in the vault or appear again in the file, in the order of the file.
     package let present: [PasskeyLabel]
-    /// Passkeys with the site and ID of an existing one, or of an earlier one in the file, but another key.
+    /// Passkeys with the site and ID of an existing one, or of an earlier one in the file, but a different key or secret.
     package let different: [PasskeyLabel]
 }
 
@@ -71,9 +71,9 @@ extension VaultFiles {
     struct Addition {
         /// Passkeys that are durable now.
         fileprivate(set) var added: [ExchangedPasskey] = []
-        /// Passkeys that were in the vault, or appeared earlier among the others, with the same key.
+        /// Passkeys that were in the vault, or appeared earlier among the others, with the same key and secrets.
         fileprivate(set) var present: [ExchangedPasskey] = []
-        /// Passkeys whose site and ID another passkey has, with another key.
+        /// Passkeys whose site and ID another passkey has, with a different key or without their secrets.
         fileprivate(set) var different: [ExchangedPasskey] = []
     }
 
@@ -94,7 +94,7 @@ extension VaultFiles {
         var addition = Addition()
         for passkey in passkeys {
             if let other = known[passkey.id] ?? present[passkey.id].flatMap(records.reveal) {
-                if other.passkey?.privateKey.rawRepresentation == passkey.passkey.privateKey.rawRepresentation {
+                if other.includes(passkey) {
                     addition.present.append(passkey)
                 } else {
                     addition.different.append(passkey)

@@ -45,6 +45,8 @@ struct RequestKeys {
         let time: UInt64
         let id: [UInt8]
         let secret: RequestSecret
+
+        func isForgotten(at now: UInt64) -> Bool { now > time && now - time > RequestKeys.lifetime }
     }
 
     private var entries: [Entry] = []
@@ -60,12 +62,14 @@ struct RequestKeys {
 
     /// Adds a request and forgets old ones.
     mutating func insert(_ secret: RequestSecret, id: [UInt8], now: UInt64) {
-        entries.removeAll { $0.id == id || now > $0.time && now - $0.time > Self.lifetime }
+        entries.removeAll { $0.id == id || $0.isForgotten(at: now) }
         entries = (entries + [Entry(time: now, id: id, secret: secret)]).suffix(Self.maximumCount)
     }
 
-    /// Returns the secret of a request.
-    func secret(of id: [UInt8]) -> RequestSecret? { entries.first { $0.id == id }?.secret }
+    /// Returns the secret of a request that is not too old.
+    func secret(of id: [UInt8], now: UInt64) -> RequestSecret? {
+        entries.first { $0.id == id && !$0.isForgotten(at: now) }?.secret
+    }
 
     /// Returns the contents of the file.
     func bytes(key: SymmetricKey, identity: VaultIdentity) throws -> [UInt8] {
@@ -117,7 +121,7 @@ extension UnlockedVault {
     /// - Throws: ``VaultError``.
     package func secret(ofRequest id: [UInt8]) async throws(VaultError) -> RequestSecret? {
         try await perform { key, files throws(VaultError) in
-            try files.state.requests(try files.ring(key)).secret(of: id)
+            try files.state.requests(try files.ring(key)).secret(of: id, now: files.location.clock.now())
         }
     }
 }

@@ -15,7 +15,7 @@ public final class TransferChannel: Sendable {
     /// The handshake hash, which both ends share and no other session has.
     public let handshakeHash: HandshakeHash
     /// The kind of the channel.
-    public let kind: DataChannelKind
+    let kind: DataChannelKind
 
     private struct Inbox: Sendable {
         var unread: [TransferFrame] = []
@@ -74,7 +74,7 @@ public final class TransferChannel: Sendable {
     }
 
     /// Sends *shutdown*, even if the current task is canceled.
-    public func shutDown() async { await channel.shutDown() }
+    func shutDown() async { await channel.shutDown() }
 
     /// Runs `body` while messages are read, and sends *shutdown* at the end.
     ///
