@@ -5,6 +5,7 @@ internal import HybridKeyService
 internal import HybridLocalPage
 internal import HybridPrimitives
 internal import HybridProgram
+internal import HybridThreads
 
 extension CeremonyDisplay {
     /// Returns the reason why no code can be shown here, with a remedy; `nil` if none is known before a ceremony.
@@ -17,8 +18,8 @@ extension CeremonyDisplay {
         case .terminal, .caller: return nil
         case .prompt(let path):
             if path.contains("/"), access(path, X_OK) != 0 {
-                let reason = String(cString: strerror(errno))
-                return "\(SafeText(quoting: path)) can't be run: \(reason); install hybrid-prompt, or set HYBRID_PROMPT"
+                let error = ChildProcess.SpawnError(code: errno)
+                return "\(SafeText(quoting: path)) can't be run: \(error.reason); \(error.promptRemedy)"
             }
             // Other programs may need none.
             guard path.hasSuffix("/hybrid-prompt"), !hasDisplay else { return nil }

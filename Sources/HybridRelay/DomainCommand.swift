@@ -126,21 +126,18 @@ struct DomainCommand: ParsableCommand {
         func run() throws {
             let domain = try choice.tunnelDomain()
             guard !domain.isAssigned else { return try StandardOutput.writeLine(Self.assigned(domain)) }
-            try StandardOutput.writeLine(Self.hashed(domain))
-            guard let nodes else { return }
-            let maps = ClusterMaps(regions: regions ?? 1, nodes: nodes)
-            try StandardOutput.writeLine(Self.cluster(maps))
+            let maps = nodes.map { ClusterMaps(regions: regions ?? 1, nodes: $0) }
+            try StandardOutput.writeLine(Self.hashed(domain, maps))
+            if let maps { try StandardOutput.writeLine(Self.cluster(maps)) }
         }
 
         private static func cluster(_ maps: ClusterMaps) -> String {
-            let flags = maps.regions > 1 ? "--cluster --region REGION --node NODE" : "--cluster --node NODE"
-            return """
+            """
 
-                With several nodes, each is started with \(flags). A routing ID begins with the region (6 bits) and the \
-                node (10 bits). These are the maps of HAProxy:
+            A routing ID begins with the region (6 bits) and the node (10 bits). These are the maps of HAProxy:
 
-                \(maps.text)
-                """
+            \(maps.text)
+            """
         }
 
         private static func assigned(_ domain: TunnelDomain) -> String {
@@ -153,10 +150,26 @@ struct DomainCommand: ParsableCommand {
             """
         }
 
-        private static func hashed(_ domain: TunnelDomain) -> String {
+        /// Returns the step that starts the relay; with maps, on each node behind a load balancer, which has the certificate.
+        private static func serving(_ host: String, _ maps: ClusterMaps?) -> String {
+            guard let maps else {
+                let live = "/etc/letsencrypt/live/\(host)"
+                let files = "--tls-cert \(live)/fullchain.pem --tls-key \(live)/privkey.pem"
+                return """
+                    Run the relay as a user who can read the key, on a free port 443; it reloads a renewed certificate by itself:
+                           hybrid-relay serve --listen '[::]:443' \(files)
+                    """
+            }
+            let region = maps.regions > 1 ? " --region REGION" : ""
+            return """
+                Run each node behind a load balancer, which has the certificate (docs/operations.md):
+                       hybrid-relay serve --cluster\(region) --node NODE --plaintext --listen ADDRESS:8080 \
+                --proxy-protocol-from BALANCER
+                """
+        }
+
+        private static func hashed(_ domain: TunnelDomain, _ maps: ClusterMaps?) -> String {
             let (host, zone) = (domain.host, registered(domain))
-            let live = "/etc/letsencrypt/live/\(host)"
-            let files = "--tls-cert \(live)/fullchain.pem --tls-key \(live)/privkey.pem"
             return """
                 Tunnel domain \(domain.id): \(host)
 
@@ -174,8 +187,7 @@ struct DomainCommand: ParsableCommand {
                        certbot certonly --manual --preferred-challenges dns -d \(host)
                       (certbot's plugin for your DNS provider can write the record and renew automatically)
                 With the Debian package, continue with docs/operations.md instead, also behind a load balancer.
-                4. Run the relay as a user who can read the key, on a free port 443; it reloads a renewed certificate by itself:
-                       hybrid-relay serve --listen '[::]:443' \(files)
+                4. \(serving(host, maps))
                 5. Check it from another computer:
                        hybrid-relay check wss://\(host)
                 6. Use it:

@@ -35,7 +35,7 @@ struct CodeWindow: Sendable {
             close(answers.0)
             let name = SafeText(quoting: program)
             throw CommandFailure(
-                "\(name) can't be run: \(error.reason); install hybrid-prompt, or set HYBRID_PROMPT",
+                "\(name) can't be run: \(error.reason); \(error.promptRemedy)",
                 status: .unavailable
             )
         }

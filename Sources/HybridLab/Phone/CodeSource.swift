@@ -59,7 +59,9 @@ final class CodeReader: Sendable {
             switch error {
             case .camera(let error): throw CommandFailure(error)
             case .timedOut:
-                let sentence = "no sign-in code was on the screen in time; let the browser show it larger"
+                let sentence =
+                    "no sign-in code was on the screen in time; check that the page has asked for a passkey, and that the "
+                    + "browser shows the whole code"
                 throw CommandFailure(sentence, code: "no-code", status: .temporary)
             case .cancelled: throw CancellationError()
             }

@@ -38,6 +38,12 @@ package final class ChildProcess: Sendable {
 
         /// The system's text for the error number.
         package var reason: String { String(cString: strerror(code)) }
+
+        /// The remedy if the program is to show codes.
+        package var promptRemedy: String {
+            code == EACCES
+                ? "make it executable (chmod +x), or set HYBRID_PROMPT" : "install hybrid-prompt, or set HYBRID_PROMPT"
+        }
     }
 
     /// The source or destination of one of the child's three standard streams.

@@ -40,7 +40,8 @@ enum ProbeError: Error, Hashable {
 
     private static func tls(_ failure: TLSFailure) -> ProbeError {
         switch failure {
-        case .certificateNotTrusted: .untrusted("the certificate is not trusted")
+        case .certificateNotTrusted:
+            .untrusted("the certificate is not trusted; if it is your own, pass it with --cacert")
         case .certificateExpired: .untrusted("the certificate has expired")
         case .certificateNotYetValid: .untrusted("the certificate is not valid yet")
         case .otherHost: .untrusted("the certificate is for another host")
