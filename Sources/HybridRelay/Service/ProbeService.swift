@@ -92,7 +92,7 @@ private struct ProbeMetrics: Sendable {
         "hybrid_probe_seconds": "Times of the stages of sign-ins, by stage and region.",
         "hybrid_probe_sign_ins_total": "Sign-ins, by result.",
         "hybrid_probe_failures_total": "Sign-ins that failed, by the stage at which they did.",
-        "hybrid_probe_last_success_timestamp_seconds": "Time of the latest sign-in that succeeded.",
+        "hybrid_probe_last_success_timestamp_seconds": "Time of the latest sign-in that succeeded, or of the start.",
         "hybrid_probe_certificate_expiry_timestamp_seconds": "Expiry of the relay's certificate.",
         "hybrid_probe_domain_expiry_timestamp_seconds": "Expiry of the domain's registration, as configured.",
     ]
@@ -104,7 +104,7 @@ private struct ProbeMetrics: Sendable {
     /// Creates the series that must exist before their first change.
     func prepare() {
         for stage in SignInStage.allCases where stage != .total { failures(stage).increment(by: 0) }
-        lastSuccess.record(0)
+        lastSuccess.record(Double(WallClock.realtime.now()))
     }
 
     private func failures(_ stage: SignInStage) -> Counter {

@@ -254,14 +254,14 @@ struct PushTests {
         #expect(environment.transport.requests.isEmpty)
     }
 
-    @Test("A drain ends the messages on their way, and the clients are refused")
+    @Test("A drain ends the messages on their way, whose clients get a response that no load balancer repeats")
     func drain() async throws {
         let environment = try Environment()
         let client = try environment.contact(try environment.contactID())
         _ = try await environment.transport.request(0)
         environment.gateway.drain()
         try await environment.settle("the refusal") { environment.relay.context.registry.counts.wakeUps == 0 }
-        #expect(try #require(client.takeHead()).hasPrefix("HTTP/1.1 503 "))
+        #expect(try #require(client.takeHead()).hasPrefix("HTTP/1.1 502 "))
         let outcome = Locked<PushOutcome?>(nil)
         environment.gateway.send(
             .proof(try #require(PushNonce(bytes: 0..<32))),

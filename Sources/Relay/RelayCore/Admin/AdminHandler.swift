@@ -87,7 +87,7 @@ struct AdminResponder: Sendable {
         guard (absolute.map { [String($0.host)] } ?? host).allSatisfy(isOwn) else {
             return Response(
                 status: .misdirectedRequest,
-                body: "this host name is not configured; use an address, or see --admin-host\n"
+                body: "this host name is not configured; use an address (hybrid-relay serve --admin-host adds names)\n"
             )
         }
         let path = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).first ?? ""

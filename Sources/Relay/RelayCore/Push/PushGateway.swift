@@ -120,11 +120,11 @@ public final class PushGateway: Sendable {
                     party: party,
                     isProof: place.isProof
                 )
+                // A drain may cancel this, but the message may have left: no answer may invite a load balancer to repeat it.
                 let outcome = PushOutcome(await transport.post(request))
-                let wasCanceled = Task.isCancelled
                 let count = state.withLock { $0.remove(id, place) }
                 metrics.record(pending: count)
-                report(wasCanceled ? .canceled : outcome, completion)
+                report(outcome, completion)
             }
             let (isDraining, count) = state.withLock { state in
                 if state.pending[id] != nil { state.pending[id] = .some(task) }
