@@ -23,6 +23,8 @@ package struct SheetModel {
     package private(set) var isVisible = false
     /// The time at which the sheet closes by itself, if it is known.
     package private(set) var closing: ContinuousClock.Instant?
+    /// True if the user has declined or closed the sheet, which does not come back then.
+    private var isDismissed = false
 
     /// The open question.
     private var question: SheetQuestion?
@@ -138,12 +140,13 @@ package struct SheetModel {
         case "done" where isVisible:
             view.stage = .success(tr("Done"))
             closing = now + Self.successDisplay
-        case "failed" where isVisible:
+        // Also before the first question: no other program shows it.
+        case "failed" where !isDismissed:
+            isVisible = true
             let texts = ["message", "remedy"].map { SheetText.sentence(object.member($0)?.text ?? "") }
             let shown = texts.filter { !$0.isEmpty }
             view.stage = .failure(shown.isEmpty ? [tr("It did not work.")] : shown)
             closing = now + Self.failureDisplay
-        // A sheet that the user has not seen, or has closed, does not come back.
         default: closing = now
         }
     }
@@ -208,6 +211,7 @@ package struct SheetModel {
     ///
     /// - Returns: The answer; `nil` without a question. Then the sheet closes.
     package mutating func decline(at now: ContinuousClock.Instant) -> SheetAnswer? {
+        isDismissed = true
         guard let question else {
             closing = now
             return nil

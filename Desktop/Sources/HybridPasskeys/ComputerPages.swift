@@ -32,7 +32,9 @@ final class ComputerPages {
     /// Reads the list and the state of the service again.
     func reload() {
         AuthProcess.run(.listComputers, for: nil) { [weak self] result in
-            guard let self, case .success(let line) = result, let list = [ListedComputer](linksOutput: line) else {
+            guard let self else { return }
+            guard case .success(let line) = result, let list = [ListedComputer](linksOutput: line) else {
+                if case .failure(let failure) = result { window.report(failure) }
                 return
             }
             computers = list

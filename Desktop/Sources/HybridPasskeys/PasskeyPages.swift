@@ -96,6 +96,8 @@ final class PasskeyPages {
             case .open(let page): hybrid_launch_uri(window.element.pointer, page)
             case .refused(let failure): window.report(failure)
             case .locked:
+                // A helper that wrote something other than results still has the vault open.
+                process?.closeInput()
                 window.leave(.passkey)
                 shown = nil
                 tree["search"].set("text", "")

@@ -123,7 +123,8 @@ final class ScanPage {
             // The camera rests after each code.
             model.close()
             update()
-            return model.open()
+            model.open()
+            return update()
         }
         if let wanted {
             self.wanted = nil

@@ -28,29 +28,29 @@ final class VaultPage {
         add("recovery-code", .createRecoveryCode, tr("The recovery code works from now on"))
         window.actions.add("backup") { [unowned self] in
             window.chooseFile(tr("Back Up the Vault"), name: "passkeys.hybrid-backup") { [weak self] path in
-                self?.run(.backUp(path: path), tr("The backup is written"))
+                self?.run(.backUp(path: path)) { _ in tr("The backup is written") }
             }
         }
         window.actions.add("restore") { [unowned self] in
             window.chooseFile(tr("Choose a Backup")) { [weak self] path in
-                self?.run(.restore(path: path), tr("The backup is restored"))
+                self?.run(.restore(path: path)) { _ in tr("The backup is restored") }
             }
         }
         window.actions.add("import") { [unowned self] in
             window.chooseFile(tr("Choose an Export of Another Program")) { [weak self] path in
-                self?.run(.importPasskeys(path: path), tr("The passkeys are imported"))
+                self?.run(.importPasskeys(path: path)) { PasskeyFileResult(importOutput: $0).text }
             }
         }
         window.actions.add("export") { [unowned self] in
             window.chooseFile(tr("Export All Passkeys"), name: "passkeys.json") { [weak self] path in
-                self?.run(.exportPasskeys(path: path), tr("The passkeys are exported"))
+                self?.run(.exportPasskeys(path: path)) { PasskeyFileResult(exportOutput: $0).text }
             }
         }
         for (row, command) in [
             ("tpm", { AuthCommand.useTPM($0) }), ("finger", { AuthCommand.useFingerprint($0) }),
         ] as [(String, (Bool) -> AuthCommand)] {
             tree[row].on("notify::active") { [unowned self] in
-                if !isSettingSwitches { run(command(tree[row].flag("active")), nil) }
+                if !isSettingSwitches { run(command(tree[row].flag("active"))) { _ in nil } }
             }
         }
     }
@@ -94,18 +94,18 @@ final class VaultPage {
     }
 
     private func add(_ action: String, _ command: AuthCommand, _ success: String) {
-        window.actions.add(action) { [unowned self] in run(command, success) }
+        window.actions.add(action) { [unowned self] in run(command) { _ in success } }
     }
 
-    /// Runs a command, which asks its questions itself.
-    private func run(_ command: AuthCommand, _ success: String?) {
+    /// Runs a command, which asks its questions itself; `success` returns the words for the last line of its output.
+    private func run(_ command: AuthCommand, _ success: @escaping ([UInt8]) -> String?) {
         guard running == nil else { return window.toast(tr("Another request is in progress")) }
         running = AuthProcess.run(command, for: window.element) { [weak self] result in
             guard let self else { return }
             running = nil
             switch result {
-            case .success:
-                if let success { window.toast(success) }
+            case .success(let line):
+                if let words = success(line) { window.toast(words) }
                 onChange()
             case .failure(let failure): window.report(failure)
             }

@@ -13,6 +13,8 @@ internal import HybridWidgets
 final class SheetFields {
     private let list: Element
     private var rows: [Element] = []
+    /// The buttons in the rows, whose handlers use them: a widget in a window does not keep its reference here.
+    private var buttons: [Element] = []
 
     init(_ list: Element) {
         self.list = list
@@ -22,6 +24,7 @@ final class SheetFields {
     func show(_ fields: [SheetField]) {
         clear()
         list.removeChildren()
+        buttons = []
         rows = fields.map(row)
         for (index, row) in rows.enumerated() {
             list.add(row)
@@ -79,6 +82,7 @@ final class SheetFields {
             row.focus()
         }
         row.add(button, as: "suffix")
+        buttons.append(button)
     }
 
     private static func name(_ field: SheetField) -> String {

@@ -166,6 +166,7 @@ extension AuthFailure {
         case "ambiguous": FailureWords(tr("Several entries match"))
         case "vault-unusable":
             FailureWords(tr("The vault can't be opened"), tr("Check this device, or restore a backup."))
+        case "file-exists": FailureWords(tr("There is already a file of this name"), tr("Choose a different name."))
         case "not-saved", "not-written":
             FailureWords(tr("It could not be saved"), tr("Free some space or choose another folder, then try again."))
         case "tpm-locked-out":

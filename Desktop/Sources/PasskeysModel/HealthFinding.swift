@@ -64,7 +64,8 @@ package struct HealthFinding: Hashable, Sendable {
         case "relay": subject.map { tr("Relay {name}", ["name": $0]) } ?? tr("Relay")
         case "relay-token": tr("Access to the relay")
         case "clock": tr("Clock")
-        case "pinentry", "ask": tr("Question for the PIN")
+        case "pinentry", "ask-program": tr("Question for the PIN")
+        case "camera": tr("Camera")
         case "vault": tr("Vault")
         case "vault-permissions": tr("Vault's permissions")
         case "vault-pin": tr("PIN")
@@ -103,7 +104,8 @@ package struct HealthFinding: Hashable, Sendable {
                 ? tr("Does not answer; needed for some computers only") : tr("No answer, or none chosen")
         case "relay-token": tr("The permission is missing")
         case "clock": tr("Differs from the relay's; set it in the settings")
-        case "pinentry", "ask": tr("The program that asks does not start")
+        case "pinentry", "ask-program": tr("The program that asks does not start")
+        case "camera": tr("There is none, or a part for it is missing")
         case "vault": tr("Can't be opened")
         case "vault-permissions": tr("Other users could read it, or it can't be changed")
         case "vault-pin": tr("There is none here, or you have to wait")
@@ -155,6 +157,8 @@ package struct HealthReport: Sendable {
     /// True while the helper runs.
     package private(set) var isRunning = false
     private var failure: AuthFailure?
+    /// True if the helper ended before it had checked everything.
+    private var isIncomplete = false
 
     /// Creates an empty report.
     package init() {}
@@ -184,7 +188,8 @@ package struct HealthReport: Sendable {
     /// The helper has ended.
     package mutating func end(status: Int32?) {
         isRunning = false
-        // A problem is a finding already.
+        // A problem is a finding already, and the status that of the first one; but a signal ends the check early.
+        isIncomplete = status == nil || status == 130 || status == 70
         if findings.isEmpty, failure == nil, status != 0 { failure = AuthFailure(status: status) }
     }
 
@@ -203,6 +208,7 @@ package struct HealthReport: Sendable {
                 count: failed
             )
         }
+        if isIncomplete { return tr("The check was interrupted") }
         let warnings = findings.count { $0.outcome == .warning }
         if warnings > 0 {
             return tr(

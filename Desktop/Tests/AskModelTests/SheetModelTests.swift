@@ -115,7 +115,12 @@ struct SheetModelTests {
         sheet.model.endInput(at: sheet.now)
         #expect(sheet.model.closing == sheet.now)
         sheet = TimedSheet(#"{"end":"failed","message":"m"}"#)
-        #expect(sheet.model.closing != nil && !sheet.model.isVisible)
+        #expect(sheet.model.isVisible && sheet.view.stage == .failure(["M."]), "no other program shows it")
+        #expect(sheet.model.closing == sheet.now + .seconds(300))
+        sheet = TimedSheet(Line.pin())
+        sheet.decline()
+        sheet.receiveNow(#"{"end":"failed","message":"m"}"#)
+        #expect(!sheet.model.isVisible && sheet.model.closing == sheet.now, "the user has closed it")
     }
 
     @Test("counts down")

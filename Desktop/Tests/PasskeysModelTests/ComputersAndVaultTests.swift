@@ -126,4 +126,35 @@ struct AuthCommandTests {
         #expect(AuthCommand.useFingerprint(true).arguments == ["vault", "finger", "enable", "--json"])
         #expect(AuthCommand.setRelay(name: "4711").arguments == ["setup", "--json", "--tunnel-domain=4711"])
     }
+
+    private static let none = "There is no passkey in this file that can be kept here"
+    private static let keep = "Not everything in the file: keep it."
+    private static let readable = "Other users can read the file: move it to another drive."
+
+    @Test(
+        "An import that left something out, or added nothing, does not sound like a whole one",
+        arguments: [
+            (#"{"complete":true,"added":2,"present":[],"different":[]}"#, "2 passkeys imported"),
+            (#"{"complete":false,"added":1,"present":[],"different":[{}]}"#, "1 passkey imported. \(keep)"),
+            (#"{"sites":[],"otherTypes":[],"leftOut":[],"incomplete":[]}"#, none), ("", none),
+        ]
+    )
+    func imports(output: String, text: String) {
+        #expect(PasskeyFileResult(importOutput: line(output)).text == text)
+    }
+
+    @Test(
+        "An export says what it left out, and who can read it",
+        arguments: [
+            (#"{"file":"f","written":2,"leftOut":0,"private":true}"#, "2 passkeys exported"),
+            (#"{"file":null,"written":0}"#, "There is no passkey to export"),
+            (
+                #"{"file":"f","written":1,"leftOut":3,"private":false}"#,
+                "1 passkey exported. 3 were left out. \(readable)"
+            ),
+        ]
+    )
+    func exports(output: String, text: String) {
+        #expect(PasskeyFileResult(exportOutput: line(output)).text == text)
+    }
 }

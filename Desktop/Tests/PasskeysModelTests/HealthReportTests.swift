@@ -18,6 +18,15 @@ struct HealthReportTests {
         return report
     }
 
+    @Test("is no promise if it ended early", arguments: [nil, 130, 70] as [Int32?])
+    func interrupted(status: Int32?) throws {
+        var report = HealthReport()
+        report.start()
+        _ = report.receive(try check("adapter", "ok"))
+        report.end(status: status)
+        #expect(report.verdict == "The check was interrupted")
+    }
+
     @Test("shows findings as they come")
     func progress() throws {
         var report = HealthReport()

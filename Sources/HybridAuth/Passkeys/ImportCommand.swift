@@ -58,8 +58,10 @@ struct ImportCommand: AsyncParsableCommand {
     }
 
     private func summarize(_ result: PasskeyImport, of document: ExchangeFile) throws {
+        let isComplete = document.skipped.isEmpty && document.incomplete.isEmpty && result.different.isEmpty
         if json {
-            try StandardOutput.writeLine(ImportJSON.result(result).description)
+            let isWhole = isComplete && document.skippedPasskeys.isEmpty
+            try StandardOutput.writeLine(ImportJSON.result(result, isComplete: isWhole).description)
         } else {
             Self.list(result.present, "here already") { Self.words($0) }
             Self.list(result.different, "skipped: a different key for it is already here") { Self.words($0) }
@@ -71,7 +73,7 @@ struct ImportCommand: AsyncParsableCommand {
         if left > 0 { counts.append("\(left) left out") }
         let sentence = counts.joined(separator: ", ")
         // A user who deletes the file now would lose the passkeys that exist only in it.
-        guard document.skipped.isEmpty, document.incomplete.isEmpty, result.different.isEmpty else {
+        guard isComplete else {
             guard result.added + result.present.count > 0 else {
                 throw CommandFailure("\(sentence): none of \(file) could be kept", status: .dataError)
             }
@@ -108,7 +110,7 @@ struct ImportCommand: AsyncParsableCommand {
             lines.append(site.text)
         }
         if lines.count < sites.count {
-            lines.append("and \(sites.count - lines.count) more, which are listed on standard error")
+            lines.append("and \(sites.count - lines.count) more")
         }
         return lines.joined(separator: "\n")
     }

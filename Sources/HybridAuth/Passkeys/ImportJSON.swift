@@ -27,9 +27,10 @@ enum ImportJSON {
         ])
     }
 
-    /// Returns the result of an import.
-    static func result(_ result: PasskeyImport) -> JSONText {
+    /// Returns the result of an import; it is complete if the file has nothing more that could be lost with it.
+    static func result(_ result: PasskeyImport, isComplete: Bool) -> JSONText {
         .object([
+            ("complete", .boolean(isComplete)),
             ("added", .number(result.added)),
             ("present", .array(result.present.map { .object(members(of: $0)) })),
             ("different", .array(result.different.map { .object(members(of: $0)) })),

@@ -121,6 +121,7 @@ package enum VaultError: ExplainedFailure, Hashable {
         case .doesNotExist: "no-vault"
         case .busy: "busy"
         case .noSuchRecord: "not-found"
+        case .fileExists: "file-exists"
         default: status.name
         }
     }

@@ -335,7 +335,7 @@ struct RekeyTests {
         }
         let opened = try await fixture.open(pin: "123456")
         #expect(try await VaultFixture.names(opened) == ["ada", "bob"])
-        #expect(opened.warnings.count == 3 && opened.warnings.allSatisfy { $0.reason.contains("another key") })
+        #expect(opened.warnings.count == 3 && opened.warnings.allSatisfy { $0.reason.contains("a different key") })
         for path in try fixture.recordFiles() where path.contains("/\(record)/") && !path.contains("/9-") {
             try await FileSystem.run("rm", path)
         }
