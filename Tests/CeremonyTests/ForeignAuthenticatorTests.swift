@@ -161,7 +161,7 @@ struct ForeignAuthenticatorTests {
         Failure("answer with bytes behind it", 65, "answer can't be read"),
         Failure("answer that is no map", 65, "answer can't be read"),
         Failure("answer as JSON", 65, "JSON"),
-        Failure("another site's answer", 65, "another website"),
+        Failure("another site's answer", 65, "a different website"),
         Failure("user neither present nor verified", 65, "without asking its user"),
         Failure("user not verified", 65, "did not verify"),
         Failure("backed up without being eligible", 65, "contradictory"),

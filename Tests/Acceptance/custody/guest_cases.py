@@ -113,7 +113,7 @@ def kept(environment):
 
 def other_tpm(environment):
     """The same disk with another TPM."""
-    return _forgotten(environment.saved(), "another TPM sealed")
+    return _forgotten(environment.saved(), "a different TPM sealed")
 
 
 def rebooted(environment):

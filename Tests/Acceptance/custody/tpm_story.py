@@ -88,16 +88,16 @@ def lost_tpms(environment):
     """A cleared TPM, another TPM, and a slot copied to another computer; the passphrase opens the vault each time."""
     tpm, other = environment.new_tpm(), environment.new_tpm()
     device = environment.device_with_tpm(tpm)
-    sentences = [device.does_not_open(NOT_PERMITTED, "another TPM sealed", tpm=other)]
+    sentences = [device.does_not_open(NOT_PERMITTED, "a different TPM sealed", tpm=other)]
     copied = device.copy(other)
-    copied.does_not_open(NOT_PERMITTED, "another TPM sealed")
+    copied.does_not_open(NOT_PERMITTED, "a different TPM sealed")
     # The slot alone, beside the files of another device of the same vault.
     second = environment.new_device(other)
     shutil.copytree(device.vault, second.vault)
     second.succeeds("init", secrets=[PASSPHRASE, "second horse"])
     (second.state / "tpm").write_bytes((device.state / "tpm").read_bytes())
     (second.state / "pin").unlink()
-    second.does_not_open(NOT_PERMITTED, "is from another device")
+    second.does_not_open(NOT_PERMITTED, "is from a different device")
     tpm.clear()
     sentences.append(device.does_not_open(NOT_PERMITTED, "was cleared"))
     must(all(FORGOTTEN in sentence for sentence in sentences), f"no remedy: {sentences}")
