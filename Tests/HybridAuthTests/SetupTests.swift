@@ -99,7 +99,7 @@ struct SetupTests {
     @Test("A relay's link chooses the relay, and its token is saved in a private file")
     func links() async throws {
         try await ScanFixture.with { fixture in
-            let token = ".config/hybrid/relay-token"
+            let token = ".config/hybrid/relay-token-266"
             func link(_ text: String, input: String? = nil) async throws -> RunningProgram.Ending {
                 try await fixture.run(["setup", "--no-check", "--json", "--link", text], input: input)
             }
@@ -115,6 +115,8 @@ struct SetupTests {
             #expect(again.lastLine.contains(#""state":"unchanged""#), "\(again)")
             let renewed = try await link("hybrid-relay:266?token=newer")
             #expect(renewed.lastLine.contains(#""state":"saved""#) && fixture.text(token) == "newer\n", "\(renewed)")
+            let other = try await link("hybrid-relay:4711?token=other")
+            #expect(other.status == 0 && fixture.text(token) == "newer\n", "a relay's token stays its own: \(other)")
             let before = fixture.text(Self.file)
             for wrong in [
                 "", "FIDO:/123", "hybrid-relay:", "hybrid-relay:example.com", "hybrid-relay:266?",

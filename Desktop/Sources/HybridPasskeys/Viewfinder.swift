@@ -162,6 +162,6 @@ extension CameraHint {
 extension CameraProblem {
     /// Creates a problem from the failure of a session.
     fileprivate init(_ error: CameraError) {
-        self = error.sentence.hasPrefix("there is no camera;") ? .noCamera : .unusable(error.sentence)
+        self = error.code == "no-camera" ? .noCamera : .unusable(code: error.code, error.sentence)
     }
 }

@@ -220,14 +220,23 @@ package struct HealthReport: Sendable {
         return tr("Ready to sign in")
     }
 
-    /// The report for support, without the names of relays that the user has chosen.
+    /// The report for support, without the names of relays that the user has chosen, of computers and of files.
     package var text: String {
-        findings.map { finding in
+        let relays = findings.compactMap(\.subject).filter { !$0.isEmpty }
+        return findings.map { finding in
             var line = "\(finding.outcome) \(finding.check): \(finding.technical)"
-            if let subject = finding.subject, !subject.isEmpty {
-                line = line.split(separator: subject, omittingEmptySubsequences: false).joined(separator: "(relay)")
+            for relay in relays {
+                line = line.split(separator: relay, omittingEmptySubsequences: false).joined(separator: "(relay)")
             }
-            return line
+            return Self.anonymous(line)
         }.joined(separator: "\n")
+    }
+
+    /// Returns a line without texts in quotation marks, which are names, and without paths.
+    private static func anonymous(_ line: String) -> String {
+        let parts = line.split(separator: "\"", omittingEmptySubsequences: false)
+        let unnamed = parts.indices.map { $0.isMultiple(of: 2) ? String(parts[$0]) : "(name)" }.joined()
+        let words = unnamed.split(separator: " ", omittingEmptySubsequences: false)
+        return words.map { $0.contains("/") ? "(path)" : String($0) }.joined(separator: " ")
     }
 }

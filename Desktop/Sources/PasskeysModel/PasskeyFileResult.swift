@@ -29,7 +29,9 @@ package struct PasskeyFileResult: Equatable, Sendable {
         var sentences: [String] = []
         let left = result.count("leftOut") ?? 0
         if left > 0 { sentences.append(tr("{count} was left out.", plural: "{count} were left out.", count: left)) }
-        if !result.isTrue("private") { sentences.append(tr("Other users can read the file: move it to another drive.")) }
+        if !result.isTrue("private") {
+            sentences.append(tr("Other users can read the file: move it to another drive."))
+        }
         text = sentences.isEmpty ? count : "\(count). \(sentences.joined(separator: " "))"
     }
 }

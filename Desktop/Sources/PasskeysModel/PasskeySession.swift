@@ -110,9 +110,10 @@ package struct PasskeySession: Sendable {
         rename(before.id, name: before.userName, displayName: before.userDisplayName)
     }
 
-    /// Returns the line that deletes a passkey, after a question of the helper's; `nil` if there is no such passkey.
+    /// Returns the line that deletes a passkey, after a question of the helper's; `nil` if there is no such passkey, or if
+    /// the helper is asking already.
     package mutating func delete(_ id: String) -> String? {
-        guard let passkey = passkey(id) else { return nil }
+        guard let passkey = passkey(id), !pending.values.contains(.delete(passkey)) else { return nil }
         return line(.delete(passkey), [("do", .string("delete")), ("passkey", .string(id))])
     }
 

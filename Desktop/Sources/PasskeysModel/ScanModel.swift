@@ -54,8 +54,8 @@ package enum CameraProblem: Equatable, Sendable {
     case noCamera
     /// The user has turned cameras off in the settings of the desktop.
     case turnedOff
-    /// It can't be used; the text is the reason in English, for support.
-    case unusable(String)
+    /// It can't be used; the code is that of the cause, and the text is the reason in English, for support.
+    case unusable(code: String, String)
 
     /// The heading.
     package var title: String {
@@ -71,13 +71,21 @@ package enum CameraProblem: Equatable, Sendable {
         switch self {
         case .noCamera: tr("Use a picture of the code, or paste its text.")
         case .turnedOff: tr("Allow cameras in the privacy settings of this device.")
-        case .unusable: tr("Close other programs that use it, or use a picture of the code.")
+        case .unusable(let code, _):
+            switch code {
+            case "no-pipewire", "pipewire-missing", "pipewire-silent", "pipewire-ended", "pipewire-not-permitted",
+                "no-camera-plugin", "camera-not-started":
+                tr("A part of this device that serves cameras is missing or does not run. Use a picture of the code.")
+            case "camera-unplugged": tr("It is gone. Plug it in, or use a picture of the code.")
+            case "camera-format", "camera-flawed": tr("Its pictures can't be used. Use a picture of the code.")
+            default: tr("Close other programs that use it, or use a picture of the code.")
+            }
         }
     }
 
     /// The reason for support; empty if there is none.
     package var technical: String {
-        if case .unusable(let reason) = self { reason.asSentence } else { "" }
+        if case .unusable(_, let reason) = self { reason.asSentence } else { "" }
     }
 }
 

@@ -94,11 +94,13 @@ struct HealthReportTests {
         }
     }
 
-    @Test("can be copied without the user's relay")
+    @Test("can be copied without the user's relay, computers and paths")
     func text() throws {
         let finding = try check("relay", "failed", more: #","subject":"my.example","remedy":"ask my.example""#)
-        let text = report(finding, try check("vault", "ok")).text
-        #expect(text == "failed relay: Run it. Ask (relay).\nfine vault: Run it.")
+        let words = #"see (/home/ada/vault) of \"Ada's laptop\" at my.example"#
+        let vault = try check("vault", "ok", more: #","remedy":"\#(words)""#)
+        let text = report(finding, vault).text
+        #expect(text == "failed relay: Run it. Ask (relay).\nfine vault: Run it. See (path) of (name) at (relay).")
     }
 
     @Test("is bounded and safe")

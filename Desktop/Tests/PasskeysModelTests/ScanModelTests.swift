@@ -128,9 +128,14 @@ struct ScanModelTests {
 
     @Test("has a sentence for each problem of a camera")
     func cameraProblems() {
-        let problems: [CameraProblem] = [.noCamera, .turnedOff, .unusable("it is a\u{202E} toaster")]
-        for problem in problems { #expect(!problem.title.isEmpty && !problem.advice.isEmpty) }
-        #expect(problems.map(\.technical) == ["", "", "It is a toaster."])
+        let problems: [CameraProblem] = [
+            .noCamera, .turnedOff, .unusable(code: "camera-silent", "it is a\u{202E} toaster"),
+            .unusable(code: "no-pipewire", "b"), .unusable(code: "camera-unplugged", "c"),
+            .unusable(code: "camera-format", "d"),
+        ]
+        for problem in problems { #expect(!problem.title.isEmpty) }
+        #expect(Set(problems.map(\.advice)).count == problems.count)
+        #expect(problems.map(\.technical) == ["", "", "It is a toaster.", "B.", "C.", "D."])
     }
 }
 

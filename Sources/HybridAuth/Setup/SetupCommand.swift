@@ -69,7 +69,7 @@ struct SetupCommand: AsyncParsableCommand {
         let link = try link.map { text throws(CommandFailure) in try RelayLink.read(text) }
         let domain = try link?.domain ?? chosenDomain(dialogue)
         var changes: [(name: String, value: String?)] = [("HYBRID_TUNNEL_DOMAIN", String(domain.id))]
-        let tokenFile = SetupFile.tokenPath(nextTo: file.path)
+        let tokenFile = SetupFile.tokenPath(for: domain, nextTo: file.path)
         if link?.token != nil {
             changes.append(("HYBRID_TUNNEL_TOKEN_FILE", tokenFile))
         } else if let tunnelTokenFile {

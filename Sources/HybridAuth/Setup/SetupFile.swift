@@ -155,7 +155,12 @@ struct SetupFile {
     }
 
     /// Returns the path of the file for a token from a link, in the folder of the settings.
-    static func tokenPath(nextTo path: String) -> String { "\(folder(of: path))/relay-token" }
+    ///
+    /// Each relay has a file of its own: an interruption between the token and the settings gives no relay the token of
+    /// another one.
+    static func tokenPath(for domain: TunnelDomain, nextTo path: String) -> String {
+        "\(folder(of: path))/relay-token-\(domain.id)"
+    }
 
     /// Returns true if a file with mode 0600 holds the token.
     static func holds(_ token: BearerToken, at path: String) throws(CommandFailure) -> Bool {

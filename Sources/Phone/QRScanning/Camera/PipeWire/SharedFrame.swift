@@ -122,6 +122,8 @@ struct SharedFrame {
             guard lseek(descriptor, 0, SEEK_END) >= Int(block.mapoffset) + Int(block.maxsize) else { return false }
             // Drivers whose memory needs no synchronization may lack it.
             let isSynchronized = hybrid_dma_sync(descriptor, true)
+            // Only a device's memory knows this request. A file that claims to be some could be truncated while it is mapped.
+            if !isSynchronized, errno == ENOTTY { return readFile(block, offset, to: target) }
             defer { if isSynchronized { _ = hybrid_dma_sync(descriptor, false) } }
             return readMapping(block, offset, to: target)
         default: return readMapping(block, offset, to: target)
