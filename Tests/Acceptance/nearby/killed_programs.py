@@ -5,6 +5,7 @@ A kill at a system call that makes a change of a file visible or durable, or tha
 can see: between two of them, only the memory of the program changes.
 """
 from functools import partial
+from itertools import count
 
 from environment import LIMIT
 from harness.waiting import must
@@ -16,6 +17,14 @@ FILE_CALLS, MESSAGE_CALLS = ("fsync", "linkat", "renameat", "unlinkat"), ("write
 # A point of each kind: the second passkey, the state after both of them, and a message that says so. The last number that a run
 # reaches counts, because messages may share a system call.
 FEW = {"fsync": (12,), "linkat": (2,), "unlinkat": (2,), "writev": (7, 6, 5, 4)}
+
+# Of a join: the new slot is not durable yet, the slot is there but not all of its files, and messages.
+JOIN_FEW = {"fsync": (2,), "linkat": (1,), "writev": (4,)}
+
+
+def killing(call, number):
+    """A command that starts another one, and kills it at a system call."""
+    return ("strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:signal=SIGKILL:when={number}")
 
 
 class Killed:
@@ -45,8 +54,7 @@ class Killed:
         """Kills at a system call; returns false if there is no such call any more."""
         for device in self._devices:
             device.restore()
-        prefix = ("strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e",
-                  f"inject={call}:signal=SIGKILL:when={number}")
+        prefix = killing(call, number)
         where = f"{self._role} killed at {call} {number}"
         receiving = self._receiver.receive(prefix=prefix if self._role == "receive" else ())
         giving = None
@@ -87,6 +95,46 @@ class Killed:
             must((here, there) == ([], self._accounts), f"{where}: expected the rest to move; found {here} and {there}")
 
 
+def _joins(env, role):
+    """A device that joins a vault, or the one that hands it over, is killed; a further attempt completes what is missing."""
+    old, new = env.device("old").with_passkeys(*ACCOUNTS), env.device("new")
+    for device in (old, new):
+        device.vault.mkdir(mode=0o700, exist_ok=True)
+        (device.folder / "state").mkdir(mode=0o700, exist_ok=True)
+        device.save()
+    points, outcomes = 0, set()
+    for call in (*FILE_CALLS, *MESSAGE_CALLS):
+        for number in (count(1) if env.is_thorough else JOIN_FEW.get(call, ())):
+            for device in (old, new):
+                device.restore()
+            where = f"{role} killed at {call} {number}"
+            joining, giving = _join(env, old, new, role, killing(call, number), where)
+            if (joining if role == "join" else giving).status != -9:
+                must(env.is_thorough, f"expected {role} to make {call} more often")
+                break
+            points += 1
+            joining, giving = _join(env, old, new, None, (), where)
+            # The key was durable before the end.
+            has_key = joining.status == 75 and "has the key of the vault" in joining.said()
+            outcomes.add("joined" if has_key else "joined again")
+            must(has_key or (joining.status, giving.status) == (0, 0), f"{where}, again: it {joining.ending}: {joining.said()}")
+            old.sync_to(new)
+            must(new.passkeys == old.passkeys == ACCOUNTS, f"{where}: found {new.passkeys} and {old.passkeys}")
+    return f"{points} points; {', '.join(sorted(outcomes))}"
+
+
+def _join(env, old, new, role, prefix, where):
+    joining = new.join("--no-wait", prefix=prefix if role == "join" else ())
+    giving = None
+    if env.waiting.until(f"a code or the end ({where})", lambda: joining.has_code or joining.status, LIMIT) is True:
+        giving = old.give(joining.code, "--timeout", "5", prefix=prefix if role == "hand over" else ())
+        env.waiting.until(f"the end ({where})", lambda: giving.status is not None, LIMIT)
+        if not joining.has("digits"):
+            joining.stop()
+    env.waiting.until(f"its end ({where})", lambda: joining.status is not None, LIMIT)
+    return joining, giving
+
+
 def _files(env, role):
     return Killed(env, role, ACCOUNTS).at(FILE_CALLS)
 
@@ -95,6 +143,9 @@ def _messages(env, role):
     return Killed(env, role, MANY if env.is_thorough else ACCOUNTS).at(MESSAGE_CALLS)
 
 
-CASES = {f"kill-{name}-at-{what}": partial(case, role=role)
-         for name, role in (("giver", "give"), ("receiver", "receive"))
-         for what, case in (("files", _files), ("messages", _messages))}
+CASES = {
+    "kill-joining": partial(_joins, role="join"), "kill-handing-over": partial(_joins, role="hand over"),
+    **{f"kill-{name}-at-{what}": partial(case, role=role)
+       for name, role in (("giver", "give"), ("receiver", "receive"))
+       for what, case in (("files", _files), ("messages", _messages))},
+}
