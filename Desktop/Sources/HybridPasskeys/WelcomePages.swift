@@ -25,6 +25,12 @@ final class WelcomePages {
         window.set("welcome", tree["welcome-page"])
         window.actions.add("welcome-next") { [unowned self] in advance() }
         window.actions.add("welcome-later", done)
+        window.actions.add("welcome-restore") { [unowned self] in
+            window.chooseFile(tr("Choose a Backup")) { [weak self] path in
+                guard let self, process == nil else { return }
+                run(.restore(path: path))
+            }
+        }
         window.actions.add("choose-relay") { [unowned self] in start(at: .relay) }
         for (button, choice) in [
             ("choose-distribution", .distribution), ("choose-code", .code), ("choose-name", .name),
@@ -108,7 +114,8 @@ final class WelcomePages {
                 guard let self else { return }
                 process = nil
                 switch result {
-                case .success: model.end(status: 0)
+                case .success:
+                    if case .restore = command { model.endRestore() } else { model.end(status: 0) }
                 case .failure(let failure):
                     model.receive(.failure(failure))
                     model.end(status: 1)
@@ -130,6 +137,7 @@ final class WelcomePages {
         tree["welcome-next"].set("label", label(step))
         tree["welcome-next"].set("sensitive", !model.isBusy)
         tree["welcome-later"].isVisible = step == .recovery || isRelayOnly
+        tree["welcome-restore"].isVisible = step == .pin
     }
 
     /// Shows a text, which screen readers say if it is new.

@@ -34,6 +34,8 @@ package struct WelcomeModel: Sendable {
     /// The state of the chosen relay.
     package enum RelayState: Equatable, Sendable {
         case notChosen
+        /// Set before, and not checked here.
+        case preset
         case checking
         case works
         case saved
@@ -66,20 +68,20 @@ package struct WelcomeModel: Sendable {
     package init(existing: RelaySetting?) {
         self.existing = existing
         choice = existing == nil ? .code : .distribution
-        relay = existing == nil ? .notChosen : .saved
+        relay = existing == nil ? .notChosen : .preset
     }
 
     /// The user selects a way; the relay that was set before needs no further check.
     package mutating func choose(_ choice: RelayChoice) {
         guard !isBusy, choice != self.choice else { return }
         self.choice = choice
-        relay = choice == .distribution && existing != nil ? .saved : .notChosen
+        relay = choice == .distribution && existing != nil ? .preset : .notChosen
     }
 
     /// True if the next step can begin.
     package var canContinue: Bool {
         guard !isBusy else { return false }
-        return step != .relay || relay == .saved
+        return step != .relay || relay == .saved || relay == .preset
     }
 
     /// Begins the next step.
@@ -105,6 +107,9 @@ package struct WelcomeModel: Sendable {
         default: break
         }
     }
+
+    /// A backup has been restored, with a PIN for this device; what opens the vault elsewhere exists already.
+    package mutating func endRestore() { (isBusy, failure, step) = (false, nil, nil) }
 
     /// The helper of the current step has ended; after success of the PIN or the recovery code, the next step begins.
     package mutating func end(status: Int32?, lastLine: String = "") {
@@ -133,7 +138,7 @@ extension WelcomeModel.RelayState {
     /// The state in words; empty if there is nothing to say.
     package var text: String {
         switch self {
-        case .notChosen: ""
+        case .notChosen, .preset: ""
         case .checking: tr("Checking the relay…")
         case .works: tr("The relay works")
         case .saved: tr("The relay works and is saved")

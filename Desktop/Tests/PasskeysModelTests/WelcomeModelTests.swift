@@ -34,12 +34,20 @@ struct WelcomeModelTests {
         #expect(model.step == nil)
     }
 
+    @Test("is done after a backup has been restored")
+    func restore() {
+        var model = WelcomeModel(existing: nil)
+        model.begin()
+        model.endRestore()
+        #expect(model.step == nil && !model.isBusy)
+    }
+
     @Test("uses the relay of the distribution")
     func distribution() throws {
         let setting = try #require(RelaySetting(settingsOutput: line("[\(relay)]")))
         #expect(setting.name == "4711" && setting.isOfDistribution)
         var model = WelcomeModel(existing: setting)
-        #expect(model.choice == .distribution && model.relay == .saved)
+        #expect(model.choice == .distribution && model.relay == .preset)
         model.next()
         #expect(model.canContinue)
         model.choose(.name)
