@@ -155,7 +155,7 @@ package struct ClientRun: Sendable {
                 return try await page.whileOpen(body)
             }
         }
-        if keepsResult, case .success = ending.result { ending = SignalResult(result: ending.result, signal: nil) }
+        if keepsResult { ending = ending.keepingValue }
         display.cleanUp()
         await page?.end(ending)
         do {

@@ -4,6 +4,7 @@ internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridCredentialExchange
 internal import HybridPrimitives
+internal import HybridProgram
 internal import HybridSession
 internal import HybridThreads
 internal import HybridTransfer

@@ -20,6 +20,12 @@ package struct SignalResult<Success: Sendable>: Sendable {
     package let result: Result<Success, any Error>
     /// The signal that canceled the body, if one did.
     package let signal: TerminationSignal?
+
+    /// The same without the signal, if the body has a value in spite of it, because its work was done.
+    package var keepingValue: Self {
+        guard case .success = result else { return self }
+        return SignalResult(result: result, signal: nil)
+    }
 }
 
 /// Runs a body and cancels its task on the first SIGINT, SIGTERM or SIGHUP, then waits for it to end.
@@ -99,8 +105,8 @@ package func untilSignal<Success: Sendable>(
     keepsResult: Bool = false,
     run body: @escaping @Sendable () async throws -> Success
 ) async throws -> Success {
-    let ending = await withTerminationSignals(run: body)
-    if keepsResult, case .success(let value) = ending.result { return value }
+    var ending = await withTerminationSignals(run: body)
+    if keepsResult { ending = ending.keepingValue }
     if ending.signal != nil { throw CommandFailure(sentence, status: .interrupted) }
     return try ending.result.get()
 }
