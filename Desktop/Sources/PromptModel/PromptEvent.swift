@@ -69,8 +69,8 @@ enum PromptEvent {
     }
 
     private static func passkey(_ passkey: JSONText) -> String {
-        let site = passkey.member("rpId")?.text.map { SafeText(quoting: $0).unquoted } ?? "unknown site"
-        return passkey.member("userName")?.text.map { "\(site), account \(SafeText(quoting: $0))" } ?? site
+        let names = ["rpId", "userName"].map { passkey.member($0)?.text.map { SafeText(quoting: $0).description } }
+        return "\(names[0] ?? "an unknown site"), account \(names[1] ?? "unknown")"
     }
 
     private static func notice(_ event: JSONText) -> PromptEvent? {
