@@ -18,8 +18,9 @@ FILE_CALLS, MESSAGE_CALLS = ("fsync", "linkat", "renameat", "unlinkat"), ("write
 # reaches counts, because messages may share a system call.
 FEW = {"fsync": (12,), "linkat": (2,), "unlinkat": (2,), "writev": (7, 6, 5, 4)}
 
-# Of a join: the new slot is not durable yet, the slot is there but not all of its files, and messages.
-JOIN_FEW = {"fsync": (2,), "linkat": (1,), "writev": (4,)}
+# Of a join: a file that is not durable yet, files of which some are there, and a message.
+JOIN_FEW = {"join": {"fsync": (8,), "renameat": (5,), "writev": (4,)},
+            "hand over": {"fsync": (2,), "renameat": (1,), "writev": (4,)}}
 
 
 def killing(call, number):
@@ -102,9 +103,9 @@ def _joins(env, role):
         device.vault.mkdir(mode=0o700, exist_ok=True)
         (device.folder / "state").mkdir(mode=0o700, exist_ok=True)
         device.save()
-    points, outcomes = 0, set()
+    points, outcomes = {}, set()
     for call in (*FILE_CALLS, *MESSAGE_CALLS):
-        for number in (count(1) if env.is_thorough else JOIN_FEW.get(call, ())):
+        for number in (count(1) if env.is_thorough else JOIN_FEW[role].get(call, ())):
             for device in (old, new):
                 device.restore()
             where = f"{role} killed at {call} {number}"
@@ -112,7 +113,7 @@ def _joins(env, role):
             if (joining if role == "join" else giving).status != -9:
                 must(env.is_thorough, f"expected {role} to make {call} more often")
                 break
-            points += 1
+            points[call] = points.get(call, 0) + 1
             joining, giving = _join(env, old, new, None, (), where)
             # The key was durable before the end.
             has_key = joining.status == 75 and "has the key of the vault" in joining.said()
@@ -120,7 +121,8 @@ def _joins(env, role):
             must(has_key or (joining.status, giving.status) == (0, 0), f"{where}, again: it {joining.ending}: {joining.said()}")
             old.sync_to(new)
             must(new.passkeys == old.passkeys == ACCOUNTS, f"{where}: found {new.passkeys} and {old.passkeys}")
-    return f"{points} points; {', '.join(sorted(outcomes))}"
+    counts = ", ".join(f"{number} of {call}" for call, number in points.items())
+    return f"{sum(points.values())} points ({counts}); {', '.join(sorted(outcomes))}"
 
 
 def _join(env, old, new, role, prefix, where):
