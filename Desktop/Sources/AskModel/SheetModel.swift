@@ -71,6 +71,11 @@ package struct SheetModel {
         return nil
     }
 
+    /// The window has appeared on the screen, which may take a while on a slow device: the user can't agree yet.
+    package mutating func appear(at now: ContinuousClock.Instant) {
+        if question != nil { view.agreeableFrom = now + Self.agreementDelay }
+    }
+
     /// Applies the end of the input, which closes the sheet unless a failure is still shown.
     package mutating func endInput(at now: ContinuousClock.Instant) {
         if case .failure = view.stage, isVisible { return }

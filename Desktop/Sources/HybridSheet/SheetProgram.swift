@@ -29,6 +29,13 @@ final class SheetProgram {
         window = SheetWindow()
         window.agree = { [unowned self] typed, account in give(model.agree(typed, account: account, at: .now)) }
         window.decline = { [unowned self] in give(model.decline(at: .now)) }
+        window.appeared = { [unowned self] in
+            // This may be in the middle of an update.
+            GLibSource.after(milliseconds: 0) { [unowned self] in
+                model.appear(at: .now)
+                update()
+            }
+        }
         window.goBack = { [unowned self] in
             model.goBack(at: .now)
             update()

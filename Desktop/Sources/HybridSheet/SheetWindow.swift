@@ -16,6 +16,8 @@ final class SheetWindow {
     var decline: () -> Void = {}
     /// Called when the user wants to see the recovery code again.
     var goBack: () -> Void = {}
+    /// Called when the window has appeared on the screen.
+    var appeared: () -> Void = {}
 
     /// Width of the window on a laptop.
     private static let width: CInt = 440
@@ -39,6 +41,7 @@ final class SheetWindow {
         actions.add("decline") { [unowned self] in decline() }
         actions.add("agree") { [unowned self] in agree(fields.contents(), accounts.chosen) }
         actions.add("back") { [unowned self] in goBack() }
+        window.on("map") { [unowned self] in appeared() }
         // The window closes when the program ends.
         window.on("close-request") { [unowned self] _ in
             decline()

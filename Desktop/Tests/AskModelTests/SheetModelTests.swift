@@ -109,6 +109,20 @@ struct SheetModelTests {
         #expect(sheet.model.closing == sheet.now && sheet.answers == [])
     }
 
+    @Test("counts the time before an agreement from the appearance of the window")
+    func appearance() {
+        var sheet = TimedSheet()
+        sheet.receiveNow(Line.pin())
+        let late = sheet.now + .seconds(2)
+        #expect(sheet.view.isAgreeable(at: late))
+        sheet.model.appear(at: late)
+        #expect(!sheet.view.isAgreeable(at: late + .milliseconds(400)))
+        #expect(sheet.view.isAgreeable(at: late + .milliseconds(500)))
+        var closed = TimedSheet()
+        closed.model.appear(at: late)
+        #expect(!closed.view.isAgreeable(at: late + .seconds(1)))
+    }
+
     @Test("closes with the input, and without a question")
     func endOfInput() {
         var sheet = TimedSheet(Line.pin())
