@@ -110,7 +110,7 @@ struct SheetModelTests {
     }
 
     @Test("counts the time before an agreement from the appearance of the window")
-    func appearance() {
+    func windowAppearance() {
         var sheet = TimedSheet()
         sheet.receiveNow(Line.pin())
         let late = sheet.now + .seconds(2)
