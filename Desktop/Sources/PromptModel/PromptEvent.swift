@@ -51,9 +51,9 @@ enum PromptEvent {
             guard let notice = Self.notice(event) else { return nil }
             self = notice
         case "passkeys":
-            guard let list = event.member("passkeys")?.elements, let total = event.member("of")?.integer() else {
-                return nil
-            }
+            guard let list = event.member("passkeys")?.elements, let total = event.member("of")?.integer(Int.self),
+                total >= list.count
+            else { return nil }
             self = .passkeys(list.map(Self.passkey), of: total)
         case "error":
             self = .failure(cause: Self.sentence(event, "message"), remedy: Self.sentence(event, "remedy"))

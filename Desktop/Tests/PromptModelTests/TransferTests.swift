@@ -43,6 +43,7 @@ struct TransferTests {
         let list = Array(repeating: passkey, count: 10).joined(separator: ",")
         let ten = #"{"event":"passkeys","passkeys":[\#(list)],"of":200}"#
         for _ in 0..<3 { try model.receive(ten) }
+        try model.receive(#"{"event":"passkeys","passkeys":[],"of":\#(Int.min)}"#)
         let lines = model.view.passkeyList.split(separator: "\n")
         #expect(lines.count == 21 && lines.last == "and 180 more")
         #expect(lines[0].hasPrefix(#""example.com", account "ada"#))

@@ -176,7 +176,7 @@ struct GiverDialogue: Sendable {
             result.deleted += given.deleted
             if !given.changed.isEmpty {
                 let count = PasskeyText.count(given.changed.count)
-                progress.notify("changed", "not deleted, because changed here meanwhile: \(count); move again")
+                progress.notify("changed", "changed here during the transfer and not deleted: \(count); move again")
             }
             progress.notify(historyFailure: given.historyFailure)
             progress.stored(result.given, of: total)
