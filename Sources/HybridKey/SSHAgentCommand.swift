@@ -64,22 +64,29 @@ struct SSHAgentCommand: ParsableCommand {
         if let upstream = agent.upstream, ([path, restrictedSocket] + namedSocket.map(\.path)).contains(upstream) {
             throw RunningSSHAgent.ownUpstream
         }
-        let listener = try ServiceSocket(path: path)
-        var others: [RunningSSHAgent.OtherSocket] = []
+        let places =
+            [(path, "--socket")] + (restrictedSocket.map { [($0, "--restricted-socket")] } ?? [])
+            + namedSocket.map { ($0.path, "--named-socket") }
+        let others = (restrictedSocket == nil ? [] : [nil]) + namedSocket.map { Optional($0.name) }
+        let names = namedSocket.map { ", for \($0.name) on \($0.path)" }.joined()
+        let listening = "listening on \(path)" + (restrictedSocket.map { ", restricted on \($0)" } ?? "") + names
+        try agent.serve(others: others) {
+            let sockets = try Self.create(places)
+            HybridKey.report(listening)
+            return sockets
+        }
+    }
+
+    /// Creates all of these sockets, or none.
+    private static func create(_ places: [(path: String, option: String)]) throws -> [ServiceSocket] {
+        var sockets: [ServiceSocket] = []
         do {
-            if let restrictedSocket {
-                others.append((nil, try ServiceSocket(path: restrictedSocket, option: "--restricted-socket")))
-            }
-            for one in namedSocket {
-                others.append((one.name, try ServiceSocket(path: one.path, option: "--named-socket")))
-            }
+            for place in places { sockets.append(try ServiceSocket(path: place.path, option: place.option)) }
         } catch {
-            for one in [listener] + others.map(\.socket) { one.remove() }
+            for socket in sockets { socket.remove() }
             throw error
         }
-        let names = namedSocket.map { ", for \($0.name) on \($0.path)" }.joined()
-        HybridKey.report("listening on \(path)" + (restrictedSocket.map { ", restricted on \($0)" } ?? "") + names)
-        try agent.serve(listener, others)
+        return sockets
     }
 
     private static func defaultSocket() throws -> String {
@@ -128,11 +135,11 @@ struct ServeCommand: ParsableCommand {
         let securityKey = SecurityKeyService.start(agent.launcher)
         defer { securityKey?.stop() }
         let notifier = ServiceNotifier()
-        _ = notifier.ready()
-        let others = sockets.filter { $0.descriptor != inherited.descriptor }.map { one in
-            (one.name.flatMap(NamedSocket.name(ofDescriptor:)), ServiceSocket(inherited: one.descriptor))
+        let others = sockets.filter { $0.descriptor != inherited.descriptor }
+        try agent.serve(others: others.map { $0.name.flatMap(NamedSocket.name(ofDescriptor:)) }) {
+            _ = notifier.ready()
+            return ([inherited] + others).map { ServiceSocket(inherited: $0.descriptor) }
         }
-        try agent.serve(ServiceSocket(inherited: inherited.descriptor), others)
         _ = notifier.stopping()
     }
 }
@@ -196,36 +203,36 @@ private struct RunningSSHAgent {
 
     private static let noDescriptors = CommandFailure("no file descriptors left", status: .unavailable)
 
-    /// A socket besides the agent's own: that of a container by its name, or without a name the one for forwarding.
-    typealias OtherSocket = (name: String?, socket: ServiceSocket)
-
     static let ownUpstream = CommandFailure(
         "the upstream socket is the agent's own; use the socket of a different agent",
         status: .configuration
     )
 
     /// Serves clients until a signal, then removes the sockets.
-    func serve(_ socket: ServiceSocket, _ others: [OtherSocket]) throws {
-        let sockets = [socket] + others.map(\.socket)
-        defer { for one in sockets { one.remove() } }
-        // Otherwise, each request for the other agent would come back until no connection is left.
-        if let upstream, sockets.contains(where: { $0.isReached(by: upstream) }) { throw Self.ownUpstream }
-        let servers = try others.map { other in
-            guard let server = otherServer(other.name) else { throw Self.noDescriptors }
+    ///
+    /// - Parameters:
+    ///   - others: The sockets besides the agent's own: that of a container by its name, `nil` for the one for forwarding.
+    ///   - open: Returns the agent's own socket, then the others, once a signal can't leave them behind.
+    func serve(others: [String?], open: () throws -> [ServiceSocket]) throws {
+        let further = try others.map { name in
+            guard let server = otherServer(name) else { throw Self.noDescriptors }
             return server
         }
-        let server = server
+        let servers = [server] + further
         let stop = { @Sendable in
-            for one in [server] + servers { one.stop() }
+            for one in servers { one.stop() }
         }
         let signal = try withTerminationSignals(stop: stop) {
-            for (server, other) in zip(servers, others) {
-                let socket = other.socket
+            let sockets = try open()
+            defer { for one in sockets { one.remove() } }
+            // Otherwise, each request for the other agent would come back until no connection is left.
+            if let upstream, sockets.contains(where: { $0.isReached(by: upstream) }) { throw Self.ownUpstream }
+            for (server, socket) in zip(servers, sockets).dropFirst() {
                 guard DedicatedThread.start({ server.serve(socket) }) else {
                     throw CommandFailure("no threads left", status: .unavailable)
                 }
             }
-            server.serve(socket)
+            server.serve(sockets[0])
         }
         // A service is stopped by SIGTERM, which is no failure.
         if signal == .interrupt { throw CommandFailure("interrupted", status: .interrupted) }

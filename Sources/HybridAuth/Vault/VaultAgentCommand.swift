@@ -26,11 +26,12 @@ struct VaultAgentCommand: AsyncParsableCommand {
     func run() async throws {
         StandardError.neverBlock(program: HybridAuth.programName)
         let survivesSuspend = try AuthSettings.resolve(self).value(AuthSettings.fingerAfterSuspend)
-        let socket = try listeningSocket()
-        defer { socket.remove() }
         let agent = VaultAgent(survivesSuspend: survivesSuspend, report: report)
         let notifier = ServiceNotifier()
+        // A signal can't leave the socket behind once its handler exists.
         let ending = await withTerminationSignals {
+            let socket = try listeningSocket()
+            defer { socket.remove() }
             try await agent.run(on: socket) { _ = notifier.ready() }
             _ = notifier.stopping()
         }

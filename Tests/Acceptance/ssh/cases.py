@@ -3,13 +3,14 @@
 import getpass
 import os
 import shlex
+import signal
 from pathlib import Path
 
 from checks import failed, succeeded
 from environment import COMMENT
 from harness.hybrid_key import nothing_left
 from harness.phone import Person
-from harness.programs import brief
+from harness.programs import Program, brief
 from harness.ssh_agent import ALGORITHM, fingerprint
 from harness.waiting import must
 from kills import STAGES, killed_at
@@ -257,10 +258,26 @@ def relay_down(env):
         env.relay.start()
 
 
+def stopped_early(env):
+    """SIGTERM as soon as the socket exists: the agent ends without a failure and leaves no socket."""
+    for _ in range(5):
+        socket = env.folder.sockets / f"early-{env.number()}.sock"
+        agent = env.keep(Program("hybrid-key", [env.programs.key, "agent", "--socket", socket, *env.route],
+                                 log=env.folder.path(f"{socket.stem}.log"), environment=env.environment))
+        # Without a pause between two looks, so that the signal comes at once.
+        while not socket.exists():
+            must(agent.status is None, f"expected a socket; the agent {agent.ending}")
+        os.kill(agent.pid, signal.SIGTERM)
+        env.ended(agent, 30)
+        succeeded(agent)
+        must(not socket.exists(), "expected the agent to remove its socket; it did not")
+
+
 CASES = {
     "keygen": keygen, "login": login_once, "certificate": certificate, "idle": idle, "copy": copy, "rsync": rsync,
     "two-at-once": two_at_once, "forwarding": forwarding, "git": git, "push": push, "declined": declined, "cancelled": cancelled,
     "client-gone": client_gone, "killed": killed_at("scan"), "absent": absent, "relay-down": relay_down,
-    "attacks": attacks, "long-message": long_message, "forwarded-message": forwarded_message, "other-user": other_user,
+    "stopped-early": stopped_early, "attacks": attacks, "long-message": long_message,
+    "forwarded-message": forwarded_message, "other-user": other_user,
 }
 ALL = CASES | {f"killed-{stage}": killed_at(stage) for stage in STAGES if stage != "scan"}
