@@ -38,6 +38,15 @@ struct CheckCommand: AsyncParsableCommand {
     )
     var connectTo: ConnectTo?
 
+    @Option(
+        help: ArgumentHelp(
+            "The same for the client's end, such as a different region's balancer; with --every.",
+            valueName: "host:port:host2:port2"
+        ),
+        transform: ConnectTo.argument
+    )
+    var clientConnectTo: ConnectTo?
+
     @Option(help: ArgumentHelp("A file with the relay's token.", valueName: "file"))
     var tunnelTokenFile: String?
 
@@ -57,7 +66,7 @@ struct CheckCommand: AsyncParsableCommand {
     var contactHost: String?
 
     @Option(
-        help: ArgumentHelp("Sign in every so many seconds, 5 to 3600, until a signal; needs --metrics.", valueName: "s")
+        help: ArgumentHelp("Sign in every so many seconds, 5 to 300, until a signal; needs --metrics.", valueName: "s")
     )
     var every: Seconds?
 
@@ -78,7 +87,7 @@ struct CheckCommand: AsyncParsableCommand {
 
         init?(argument: String) {
             let digits = argument.hasSuffix("s") ? argument.dropLast() : argument[...]
-            guard let count = Int(digits), (5...3600).contains(count) else { return nil }
+            guard let count = Int(digits), (5...300).contains(count) else { return nil }
             self.count = count
         }
     }
@@ -102,6 +111,9 @@ struct CheckCommand: AsyncParsableCommand {
             throw ValidationError("--every and --metrics need each other.")
         }
         guard every != nil || domainExpires == nil else { throw ValidationError("--domain-expires needs --every.") }
+        guard every != nil || clientConnectTo == nil else {
+            throw ValidationError("--client-connect-to needs --every.")
+        }
     }
 
     func run() async throws {
@@ -112,6 +124,7 @@ struct CheckCommand: AsyncParsableCommand {
         options.contactHost = contactHost
         options.trustedCertificates = cacert
         options.connectTo = connectTo
+        options.clientConnectTo = clientConnectTo
         options.environment = ProcessEnvironment.variables
         options.token = try tunnelTokenFile.map { path in
             try TokenFile.read(path, longest: BearerToken.maximumLength) { BearerToken($0) }

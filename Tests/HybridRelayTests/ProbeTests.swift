@@ -88,13 +88,34 @@ struct ProbeTests {
         }
     }
 
+    @Test("connects the client's end elsewhere, and only that one")
+    func elsewhere() async throws {
+        let node = ["--plaintext", "--cluster", "--region", "0", "--node", "1"]
+        try await RelayProcess.run(node) { here in
+            try await RelayProcess.run(node) { there in
+                let moved = "127.0.0.1:\(here.port):127.0.0.1:\(there.port)"
+                try await probing(here, "--client-connect-to", moved) { _, metrics in
+                    // The other relay has the same node number, but not the tunnel.
+                    let failed = #"hybrid_probe_failures_total{stage="join"} "#
+                    try await Waiting.until("a failed join", within: .seconds(60)) {
+                        try await metrics().contains { $0.hasPrefix(failed) && $0 != failed + "0" }
+                    }
+                    #expect(try await here.metric("hybrid_relay_tunnels_total") ?? 0 >= 1)
+                    #expect(try await there.metric("hybrid_relay_tunnels_total") == 0)
+                    #expect(try await there.metric(#"hybrid_relay_refusals_total{status="404"}"#) ?? 0 >= 1)
+                }
+            }
+        }
+    }
+
     @Test(
         "rejects options that have no meaning",
         arguments: [
             ["--every", "30"], ["--metrics", "9101"], ["--every", "4", "--metrics", "9101"],
             ["--every", "1m", "--metrics", "9101"], ["--domain-expires", "2027-05-01"],
             ["--every", "30", "--metrics", "9101", "--domain-expires", "2027-02-30"],
-            ["--every", "30", "--metrics", "somewhere"],
+            ["--every", "30", "--metrics", "somewhere"], ["--every", "301", "--metrics", "9101"],
+            ["--client-connect-to", "127.0.0.1:9:127.0.0.1:10"],
         ]
     )
     func mistakes(arguments: [String]) async throws {

@@ -19,6 +19,7 @@ DEPLOY = pathlib.Path(__file__).resolve().parent.parent
 PEM, FOLDER = map(pathlib.Path, sys.argv[1:])
 ADDRESS = "203.0.113.10"
 OWN = {"a": "203.0.113.2", "b": "203.0.113.3"}
+MAXCONN = 20
 # Time limit in seconds for a move, which takes at most seven: two checks of two seconds each, and three messages.
 PATIENCE = 20
 
@@ -64,7 +65,7 @@ class Balancer:
     def start_haproxy(self):
         self.start("haproxy", ["haproxy", "-db", "-f", str(DEPLOY / "haproxy/haproxy.cfg")], RELAY_UNPRIVILEGED="1",
                    RELAY_BIND="*:443", RELAY_CRT=str(PEM), RELAY_NODES_MAP=str(DEPLOY / "haproxy/nodes.map"),
-                   RELAY_MAXCONN="100")
+                   RELAY_MAXCONN=str(MAXCONN), RELAY_CHECK="127.0.0.1:8404")
 
     def start_keepalived(self, file):
         self.start("keepalived", ["keepalived", "--dont-fork", "--log-console", "--log-detail", "--vrrp",
@@ -81,10 +82,36 @@ class Balancer:
     def is_healthy(self):
         return subprocess.run(self.command(str(DEPLOY / "keepalived/check-haproxy")), check=False).returncode == 0
 
+    def has_failed(self):
+        """Returns the number of times that keepalived has found HAProxy to be down."""
+        return self.said().count("FAULT STATE")
+
+    def fill(self):
+        """Opens as many connections as HAProxy accepts, which say nothing; returns the program that keeps them."""
+        self.start("flood", [sys.executable, "-c", FLOOD, str(MAXCONN)])
+        until("HAProxy to be full", lambda: not self.answers())
+
+    def answers(self):
+        words = ["curl", "--silent", "--insecure", "--max-time", "1", "--output", "/dev/null", "https://127.0.0.1/"]
+        return subprocess.run(self.command(*words), check=False).returncode == 0
+
     def end(self):
         for what in list(self.processes):
             self.kill(what)
         self._holder.kill()
+
+
+# Each connection is opened again as soon as HAProxy closes it.
+FLOOD = """
+import select, socket, sys
+lines = {}
+while True:
+    while len(lines) < int(sys.argv[1]):
+        line = socket.create_connection(("127.0.0.1", 443), source_address=(f"127.0.0.{2 + len(lines) % 9}", 0))
+        lines[line.fileno()] = line
+    for number in select.select(list(lines), [], [], 1)[0]:
+        lines.pop(number).close()
+"""
 
 
 def until(what, look):
@@ -144,6 +171,11 @@ def move(a, b, file):
         until(f"the address to move after {what}", lambda: new.has_address() and (old is None or not old.has_address()))
         times.append(f"{time.monotonic() - start:.1f} s after {what}")
 
+    a.fill()
+    for _ in range(3):
+        expect(a.is_healthy(), "the check fails although HAProxy is only full")
+    expect(a.has_address() and not a.has_failed(), "the address moved because HAProxy was full")
+    a.kill("flood")
     a.kill("haproxy")
     moves(a, b, "HAProxy ended")
     before = a.said().count("succeeded")
@@ -173,7 +205,7 @@ def main():
     finally:
         for one in balancers:
             one.end()
-    print(f"the address moves {' and '.join(times)}, and does not return by itself")
+    print(f"the address stays while HAProxy is full, moves {' and '.join(times)}, and does not return by itself")
 
 
 if __name__ == "__main__":

@@ -27,6 +27,8 @@ package struct CheckOptions: Sendable {
     ///
     /// `Host` and the check of the certificate still use the relay's name.
     package var connectTo: ConnectTo?
+    /// The same for the client's end of a sign-in, so that the ends of a prober can arrive in different regions.
+    package var clientConnectTo: ConnectTo?
     /// The host that linked phones name in their signatures; the relay's own host if `nil`.
     package var contactHost: String?
     /// The token sent with each `/cable/new` and `/cable/listen`, only over connections with a valid certificate.

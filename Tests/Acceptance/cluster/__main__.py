@@ -33,6 +33,7 @@ def arguments():
     parser = Arguments("cluster", __doc__.splitlines()[0], build="release")
     parser.add_argument("--tunnels", type=count(NODES, "tunnels"), default=1000, metavar="N", help="default 1000")
     parser.add_argument("--regions", action="store_true", help="two regions, each with two nodes and two balancers")
+    parser.add_argument("--previous", metavar="PROGRAM", help="with --regions: an earlier hybrid-relay, for the canary")
     options = parser.parse_args()
     parser.require(TOOLS, "build balancer")
     programs = parser.programs(options.bin_dir, "relay")
@@ -102,7 +103,7 @@ def cluster_steps(cluster, options):
 
 async def run(options, program, folder):
     """Runs the steps in order until the first failure. Returns True if all passed."""
-    cluster = Regions(program, folder) if options.regions else Cluster(program, folder)
+    cluster = Regions(program, options.previous or program, folder) if options.regions else Cluster(program, folder)
     steps = region_steps(cluster, options.tunnels) if options.regions else cluster_steps(cluster, options)
     passed = 0
     try:

@@ -9,9 +9,9 @@ import subprocess
 import time
 
 import privacy
-from balancer import DEPLOY, HAProxy, Node
+from balancer import DEPLOY, HAProxy, Node, setting
 from harness.async_waiting import Failed, at_once, require, until, within
-from harness.relay_process import Certificates
+from harness.relay_process import Certificates, Prober
 from harness.websocket import HungUp, Refused
 from load import PATIENCE, Load
 from phones import Phones
@@ -47,9 +47,9 @@ class Region:
         self.map.write_text("".join(f"{number << 10 | node:04x} n{node:04x}\n" for node in range(1, NODES + 1)))
         self._starts = 0
 
-    def node(self, number, *options, replaces=None):
+    def node(self, number, *, program=None, replaces=None):
         self._starts += 1
-        return Node(number, self._cluster.program, self._cluster.folder, "--region", str(self.number), *options,
+        return Node(number, program or self._cluster.program, self._cluster.folder, "--region", str(self.number),
                     name=f"region-{self.number}-start-{self._starts}", lifetime=LIFETIME, replaces=replaces)
 
     def balancer(self, name, replaces=None):
@@ -57,7 +57,7 @@ class Region:
         self._starts += 1
         port = {peer: self._reservations[peer].getsockname()[1] for peer in BALANCERS}
         more = {"RELAY_PEER": name, "RELAY_PEER_A": f"127.0.0.1:{port['a']}", "RELAY_PEER_B": f"127.0.0.1:{port['b']}",
-                "RELAY_REGIONS_MAP": str(DEPLOY / "haproxy/regions.map"), "RELAY_LINK_BIND": self.link,
+                "RELAY_REGIONS_MAP": str(DEPLOY / "haproxy/regions.map"), "RELAY_LINK_BIND": self.link, "RELAY_LINK_FROM": "127.0.0.1 127.0.0.2",
                 "RELAY_LINK_CRT": str(cluster.folder / "link.pem"), "RELAY_LINK_CA": str(cluster.folder / "link-ca.pem"),
                 "RELAY_ADMIN_SOCKET": str(self.socket(name))}
         more |= {f"RELAY_LINK_{region.number}": region.link for region in cluster.regions}
@@ -75,10 +75,16 @@ class Region:
     def open_doors(self):
         self.balancers = {name: self.balancer(name, self.balancers.get(name)) for name in BALANCERS}
 
-    async def restart_node(self, index, *options):
+    async def restart_node(self, index, program=None):
         old = self.nodes[index]
-        node = self.nodes[index] = self.node(old.number, *options, replaces=old)
+        node = self.nodes[index] = self.node(old.number, program=program, replaces=old)
         return await node.listens()
+
+    async def upgrade_node(self, index, program=None):
+        """Drains a node, and starts the version of a program in its place."""
+        self.nodes[index].signal(signal.SIGTERM)
+        await self.nodes[index].ended(90)
+        await self.restart_node(index, program)
 
     async def come_back(self):
         for index in range(NODES):
@@ -119,8 +125,8 @@ class Nearest:
 class Regions:
     """All regions, and the load."""
 
-    def __init__(self, program, folder):
-        self.program, self.folder, self.load = program, folder, Load()
+    def __init__(self, program, previous, folder):
+        self.program, self.previous, self.folder, self.load = program, previous, folder, Load()
         self.certificates = Certificates(folder, 1)
         self.phones = []
         subprocess.run(
@@ -241,7 +247,19 @@ async def strangers(cluster):
                 status = await load.status(each, f"/cable/connect/{other:04x}{routing[4:]}/{tunnel}")
                 require(status == 404, f"expected 404 for {what}; found {status}")
         end.hang_up()
-    return f"{len(others)} wrong combinations of region and node, from both regions: 404"
+    await _guards_its_link(cluster)
+    return f"{len(others)} wrong combinations of region and node, from both regions: 404; the link only for balancers"
+
+
+async def _guards_its_link(cluster):
+    """Connects to a link from an address that is no balancer's: the connection is closed before TLS."""
+    reader, writer = await asyncio.open_connection(*cluster.regions[0].link.split(":"), local_addr=("127.99.0.9", 0))
+    try:
+        said = await within(AT_ONCE, "the link to close a stranger's connection", reader.read())
+    except ConnectionResetError:
+        said = b""
+    writer.close()
+    require(not said, f"expected the link to say nothing to a stranger; found {said!r}")
 
 
 async def contacts(cluster):
@@ -402,16 +420,14 @@ async def region_returns(cluster):
 
 
 async def canary(cluster, count):
-    """Gives one node a new version and a tenth of the weight, then rolls it back: docs/operations.md, "Canary"."""
+    """Gives one node a new version and a tenth of the weight, and rolls it back: docs/regions.md, "Canary".
+
+    With an earlier version (--previous), that one runs before, and on the other node meanwhile.
+    """
     region = cluster.regions[0]
-    node, number = region.nodes[0], region.number << 10 | region.nodes[0].number
+    number = region.number << 10 | region.nodes[0].number
     doors = lambda: (random.choice(region.doors), random.choice(cluster.near))
     failures, shares = collections.Counter(), []
-
-    async def replaced(*options):
-        region.nodes[0].signal(signal.SIGTERM)
-        await region.nodes[0].ended(90)
-        await region.restart_node(0, *options)
 
     async def part(what):
         seen, failed = await _rate(cluster, count, doors)
@@ -419,31 +435,90 @@ async def canary(cluster, count):
         shares.append(f"{what} {seen[number] / max(1, seen.total()):.0%}")
         return seen[number] / max(1, seen.total())
 
-    require(node.status is None, "expected the node to run before the canary; it has ended")
+    def weight(share):
+        for name in BALANCERS:
+            answer = region.command(name, f"set server new/n0001 weight {share}")
+            require(not answer.strip(), f"expected no objection to the weight; found {answer.strip()}")
+
+    async def replaced(index, program):
+        await region.upgrade_node(index, program)
+        await _is_used(cluster, region.number << 10 | region.nodes[index].number)
+
+    for index in range(NODES):
+        await replaced(index, cluster.previous)
     await part("before")
-    for name in BALANCERS:
-        answer = region.command(name, "set server new/n0001 weight 10%")
-        require(not answer.strip(), f"expected no objection to the weight; found {answer.strip()}")
-    # Phones that listen at the node move before it is replaced, and return when their connections end.
-    await replaced("--log-level", "debug")
-    await _is_used(cluster, number)
+    weight("10%")
+    await replaced(0, cluster.program)
     small = await part("canary")
-    for name in BALANCERS:
-        region.command(name, "set server new/n0001 weight 100%")
-    await replaced()
-    await _is_used(cluster, number)
+    await replaced(0, cluster.previous)
+    weight("100%")
     await part("after the rollback")
     require(small < 0.35, f"expected the canary to get a small share; found {small:.0%}")
+    for index in range(NODES):
+        await replaced(index, cluster.program)
+    await part("with the new version everywhere")
     require(not failures, f"expected no failed sign-in; found {dict(failures)}")
     await _settled(cluster)
     await ring_all(cluster)
-    return f"share of the node: {', '.join(shares)}; {3 * count} of {3 * count} sign-ins succeeded"
+    return f"share of the node: {', '.join(shares)}; {4 * count} of {4 * count} sign-ins succeeded"
+
+
+async def sources(cluster):
+    """Floods one balancer from one address: the other one of the region rejects the address, too, and no other."""
+    load, (first, second) = cluster.load, cluster.regions[1].doors
+    rate, flooder, other = setting("RELAY_SOURCE_PER_MINUTE"), load.named("127.99.0.1"), load.named("127.99.0.2")
+
+    async def status(door, address):
+        return await load.status(door, "/", bind=address)
+
+    require(await status(second, flooder) == 404, "expected the address to be served before the flood; it was not")
+    seen = collections.Counter(await at_once(AT_ONCE, lambda _: status(first, flooder), range(rate + 40)))
+    require(set(seen) == {0, 404} and seen[404] <= rate, f"expected at most {rate} answers; found {dict(seen)}")
+
+    async def is_rejected():
+        return await status(second, flooder) == 0
+
+    await until("the other balancer to reject the address", is_rejected, 10)
+    for door in (first, second):
+        require(await status(door, other) == 404, "expected another address to be served; it was not")
+    return f"{seen[404]} of {seen.total()} requests of one address answered, then none by either balancer; others served"
+
+
+async def probers(cluster):
+    """Runs probers whose ends arrive in different regions."""
+    counts = []
+    for phone, client in ((0, 1), (1, 0)):
+        places = [cluster.regions[number].doors[0].address for number in (phone, client)]
+        ends = ["localhost:443:{}:{}".format(*place) for place in places]
+        prober = Prober(f"prober-{phone}", cluster.program, cluster.folder, "--cacert", cluster.certificates.pairs[0][0],
+                        "--connect-to", ends[0], "--client-connect-to", ends[1], "wss://localhost")
+        try:
+            counts.append(await _probed(prober, phone))
+        finally:
+            prober.kill()
+    return f"{counts[0]} and {counts[1]} sign-ins of probers across regions succeeded, none failed"
+
+
+async def _probed(prober, region):
+    """Waits for two sign-ins of a prober; returns their number."""
+    await prober.listens()
+
+    async def look():
+        return await prober.value("hybrid_probe_sign_ins_total", result="ok") >= 2
+
+    await until("two sign-ins of the prober", look, NOTICED)
+    failed = await prober.value("hybrid_probe_sign_ins_total", result="failed")
+    require(not failed, f"expected no failed sign-in; found {prober.said()}")
+    joins = await prober.value("hybrid_probe_seconds_count", region=str(region), stage="join")
+    require(joins >= 2, f"expected joins in region {region}; found {joins}")
+    return int(joins)
 
 
 def region_steps(cluster, count):
     """Returns the steps of several regions."""
     return (("start", cluster.begin), ("across", lambda: across(cluster, count)),
-            ("strangers", lambda: strangers(cluster)), ("contacts", lambda: contacts(cluster)),
+            ("strangers", lambda: strangers(cluster)), ("probers", lambda: probers(cluster)),
+            ("sources", lambda: sources(cluster)), ("contacts", lambda: contacts(cluster)),
             ("second-choice", lambda: second_choice(cluster)), ("balancer-lost", lambda: balancer_lost(cluster)),
             ("region-lost", lambda: region_lost(cluster)), ("region-returns", lambda: region_returns(cluster)),
             ("canary", lambda: canary(cluster, count // 4)), ("end", cluster.end))

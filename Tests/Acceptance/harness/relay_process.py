@@ -105,7 +105,60 @@ class Process(Program):
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-class Relay(Process):
+class Monitored(Process):
+    """A program with an admin listener, on a port that the system chooses."""
+
+    address = admin = None
+    #: False if the admin listener is the only one.
+    has_address = True
+
+    async def listens(self):
+        """Waits until the program listens, and reads its ports."""
+        def look():
+            if self.status is not None:
+                raise Failed(f"{self.name} ended with status {self.status}:\n{self.said()}")
+            for is_admin, port in re.findall(r"(admin )?listening on 127\.0\.0\.1:(\d+)", self.said()):
+                if is_admin:
+                    self.admin = "127.0.0.1", int(port)
+                else:
+                    self.address = "127.0.0.1", int(port)
+            return self.admin and (self.address or not self.has_address)
+
+        await until(f"{self.name} to listen", look, 30, pause=0.02)
+        return self
+
+    async def get(self, path):
+        """Returns status and body of a page of the admin listener."""
+        async with asyncio.timeout(30):
+            reader, writer = await asyncio.open_connection(*self.admin)
+            writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+            answer = (await reader.read()).decode()
+            writer.close()
+        head, _, body = answer.partition("\r\n\r\n")
+        require(head.startswith("HTTP/1.1 "), f"expected an HTTP response for {path} from the admin listener of "
+                                              f"{self.name}; found none")
+        return int(head.split()[1]), body
+
+    async def metrics(self):
+        status, text = await self.get("/metrics")
+        require(status == 200, f"expected 200 from /metrics of {self.name}; found {status}")
+        self.log.with_suffix(".metrics").write_text(text)
+        return Metrics(text)
+
+    async def value(self, name, **labels):
+        return (await self.metrics())(name, **labels)
+
+
+class Prober(Monitored):
+    """`hybrid-relay check --every`."""
+
+    has_address = False
+
+    def __init__(self, name, program, folder, *options):
+        super().__init__(name, [program, "check", "--every", "5", "--metrics", "127.0.0.1:0", *options], folder)
+
+
+class Relay(Monitored):
     """`hybrid-relay serve` with an admin listener, on ports that the system chooses, or on those of another relay that
     has ended.
     """
@@ -128,46 +181,8 @@ class Relay(Process):
         ports = (replaces.address[1], replaces.admin[1]) if replaces else (0, 0)
         # A settings file of this machine must have no effect.
         (folder / "nothing.env").touch()
-        self.address = self.admin = None
-        self._last_metrics = folder / f"{name}.metrics"
         super().__init__(name, [*before, program, "serve", "--config", folder / "nothing.env", "--listen",
                                 f"127.0.0.1:{ports[0]}", "--admin-listen", f"127.0.0.1:{ports[1]}", *options], folder)
-
-    async def listens(self):
-        """Waits until the relay listens, and reads its ports."""
-        def look():
-            if self.status is not None:
-                raise Failed(f"{self.name} ended with status {self.status}:\n{self.said()}")
-            for is_admin, port in re.findall(r"(admin )?listening on 127\.0\.0\.1:(\d+)", self.said()):
-                if is_admin:
-                    self.admin = "127.0.0.1", int(port)
-                else:
-                    self.address = "127.0.0.1", int(port)
-            return self.address and self.admin
-
-        await until(f"{self.name} to listen", look, 30, pause=0.02)
-        return self
-
-    async def get(self, path):
-        """Returns status and body of a page of the admin listener."""
-        async with asyncio.timeout(30):
-            reader, writer = await asyncio.open_connection(*self.admin)
-            writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
-            answer = (await reader.read()).decode()
-            writer.close()
-        head, _, body = answer.partition("\r\n\r\n")
-        require(head.startswith("HTTP/1.1 "), f"expected an HTTP response for {path} from the admin listener of "
-                                              f"{self.name}; found none")
-        return int(head.split()[1]), body
-
-    async def metrics(self):
-        status, text = await self.get("/metrics")
-        require(status == 200, f"expected 200 from /metrics of {self.name}; found {status}")
-        self._last_metrics.write_text(text)
-        return Metrics(text)
-
-    async def value(self, name, **labels):
-        return (await self.metrics())(name, **labels)
 
     async def descriptors(self):
         """Number of open descriptors. Only root could count them from outside."""

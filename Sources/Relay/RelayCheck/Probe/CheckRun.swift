@@ -24,8 +24,9 @@ final class CheckRun {
     let strict: ClientTLS?
     /// TLS that accepts any certificate; no secret is sent over it.
     let lenient: ClientTLS?
-    private var target: ProbeSocket.Target
-    private let proxyTunnel: ProbeSocket.ProxyTunnel?
+    private var route: ProbeRoute
+    /// The way of the connections that join tunnels, if it differs.
+    private let clientRoute: ProbeRoute?
     private var open: [ProbeSocket] = []
     /// A tunnel that the next check can use; `nil` once it has ended or may still carry messages.
     var shared: ProbeTunnel?
@@ -62,14 +63,13 @@ final class CheckRun {
         (self.strict, self.lenient) = (strict, lenient)
         self.relay = relay
         self.options = options
-        let (host, port) = options.connectTo?.target(for: relay.host, port: relay.port) ?? (relay.host, relay.port)
         // As for tunnels, the relay's name decides whether a proxy is used. The proxy connects to the override's
         // target.
         let proxy =
             relay.isSecure
             ? try ProxySettings(environment: options.environment).proxy(for: relay.host, port: relay.port) : nil
-        proxyTunnel = proxy.map { ProbeSocket.ProxyTunnel(proxy: $0, host: host, port: port) }
-        target = .name(host: proxy?.host ?? host, port: proxy?.port ?? port)
+        route = ProbeRoute(to: relay, options.connectTo, proxy)
+        clientRoute = options.clientConnectTo.map { ProbeRoute(to: relay, $0, proxy) }
     }
 
     /// Determines the address of the relay, or of the proxy, to which all later connections are made.
@@ -77,19 +77,20 @@ final class CheckRun {
         let address = try await connect(tls: nil).recorded(\.remoteAddress)
         await closeUnshared()
         guard let address, let host = address.ipAddress else { throw .unreachable("the connection ended at once") }
-        target = .address(address)
-        if let proxyTunnel { return "the proxy \(proxyTunnel.proxy)" }
+        route.target = .address(address)
+        if let proxyTunnel = route.proxyTunnel { return "the proxy \(proxyTunnel.proxy)" }
         return HostPort(host: host, port: address.port ?? 0).description
     }
 
-    /// Opens a connection, with TLS if there is a context.
-    func connect(tls: ClientTLS?) async throws(ProbeError) -> ProbeSocket {
+    /// Opens a connection, with TLS if there is a context; `isClient` is true for one that joins a tunnel.
+    func connect(tls: ClientTLS?, isClient: Bool = false) async throws(ProbeError) -> ProbeSocket {
         guard connections < Self.connectionLimit else { throw .outOfConnections }
         connections += 1
+        let route = isClient ? clientRoute ?? self.route : self.route
         do throws(ProbeError) {
             let socket = try await ProbeSocket.connect(
-                to: target,
-                through: proxyTunnel,
+                to: route.target,
+                through: route.proxyTunnel,
                 tls: tls,
                 host: relay.host,
                 by: deadline
@@ -106,13 +107,13 @@ final class CheckRun {
     ///
     /// Only one check evaluates the certificate. The others are made even if the certificate is invalid, unless there
     /// is a token to protect.
-    func connect() async throws(ProbeError) -> ProbeSocket {
-        try await connect(tls: options.token == nil ? lenient : strict)
+    func connect(isClient: Bool = false) async throws(ProbeError) -> ProbeSocket {
+        try await connect(tls: options.token == nil ? lenient : strict, isClient: isClient)
     }
 
-    /// Sends a request over a new connection.
-    func send(_ request: ProbeRequest) async throws(ProbeError) -> PendingExchange {
-        let socket = try await connect()
+    /// Sends a request over a new connection; `isClient` is true for one that joins a tunnel.
+    func send(_ request: ProbeRequest, isClient: Bool = false) async throws(ProbeError) -> PendingExchange {
+        let socket = try await connect(isClient: isClient)
         var bytes = request.bytes(host: relay.authority, token: options.token)
         defer { SecretBytes.wipe(&bytes) }
         return PendingExchange(socket: socket, sent: try await socket.send(bytes, by: deadline))
@@ -170,6 +171,18 @@ final class CheckRun {
 
 @available(*, unavailable)
 extension CheckRun: Sendable {}
+
+/// The way to the relay, perhaps to another address and through a proxy.
+private struct ProbeRoute {
+    var target: ProbeSocket.Target
+    let proxyTunnel: ProbeSocket.ProxyTunnel?
+
+    init(to relay: RelayAddress, _ override: ConnectTo?, _ proxy: HTTPProxy?) {
+        let (host, port) = override?.target(for: relay.host, port: relay.port) ?? (relay.host, relay.port)
+        proxyTunnel = proxy.map { ProbeSocket.ProxyTunnel(proxy: $0, host: host, port: port) }
+        target = .name(host: proxy?.host ?? host, port: proxy?.port ?? port)
+    }
+}
 
 /// The connection of a request that has no response yet.
 struct PendingExchange: Sendable {

@@ -58,7 +58,7 @@ extension CheckRun {
         stage = .connect
         let start = NIODeadline.now()
         let request = ProbeRequest(path.text)
-        let pending = try await send(request)
+        let pending = try await send(request, isClient: requested == .join)
         report.times.append((.connect, .nanoseconds((pending.sent - start).nanoseconds)))
         stage = requested
         let answer = try await answer(to: request, pending)
