@@ -94,12 +94,9 @@ enum AuthSettings {
     static let resolver = ConfigurationResolver(
         [
             tunnelDomain, vault, pinentry, ask, prompt, tunnelTokenFile, cacert, bleChannel, localServices, askToLink,
-            tpm,
-            push, pushDistributor, fingerAfterSuspend,
+            tpm, push, pushDistributor, fingerAfterSuspend,
         ],
-        ignoredVariables: [
-            "HYBRID_LAB_*", "HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS", "HYBRID_BIN", "HYBRID_UPSTREAM",
-        ]
+        ignoredVariables: ConfigurationResolver.userVariables
     )
 
     /// Returns the path of the user's `auth.env`.

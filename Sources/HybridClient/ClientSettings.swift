@@ -13,12 +13,7 @@ enum ClientSettings {
 
     private static let resolver = ConfigurationResolver(
         [CeremonySettings.cacert, CeremonySettings.bleChannel],
-        // The same environment may contain settings of hybrid-auth.
-        ignoredVariables: [
-            "HYBRID_LAB_*", "HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS", "HYBRID_BIN", "HYBRID_TUNNEL_DOMAIN",
-            "HYBRID_VAULT", "HYBRID_PINENTRY", "HYBRID_TUNNEL_TOKEN_FILE", "HYBRID_LOCAL_SERVICES", "HYBRID_PROMPT",
-            "HYBRID_UPSTREAM", "HYBRID_ASK", "HYBRID_ASK_TO_LINK",
-        ]
+        ignoredVariables: ConfigurationResolver.userVariables
     )
 
     /// Returns the settings without flags and all errors in them; see ``CeremonySettings``.

@@ -28,15 +28,9 @@ enum KeySettings {
 
     private static let resolver = ConfigurationResolver(
         [
-            CeremonySettings.cacert, CeremonySettings.bleChannel, prompt,
-            upstream,
+            CeremonySettings.cacert, CeremonySettings.bleChannel, prompt, upstream,
         ],
-        // The same environment may contain settings of the other programs.
-        ignoredVariables: [
-            "HYBRID_LAB_*", "HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS", "HYBRID_BIN", "HYBRID_TUNNEL_DOMAIN",
-            "HYBRID_VAULT", "HYBRID_PINENTRY", "HYBRID_TUNNEL_TOKEN_FILE", "HYBRID_LOCAL_SERVICES",
-            "HYBRID_ASK", "HYBRID_ASK_TO_LINK",
-        ]
+        ignoredVariables: ConfigurationResolver.userVariables
     )
 
     /// Returns the settings without flags and all errors in them; see ``CeremonySettings``.

@@ -18,9 +18,12 @@ struct ClusterMaps {
     private func nodesMap(region: Int) -> String {
         let title = regions > 1 ? "nodes.map of region \(region)" : "nodes.map"
         let lines = (1...nodes).compactMap { node in
-            NodeID(region: region, node: node).map { id in
-                "# \(region) × \(NodeID.nodes.count) + \(node) = \(id.number), in hexadecimal \(id.hex)\n"
-                    + "\(id.hex) n\(id.hex)"
+            NodeID(region: region, node: node).flatMap { id in
+                // Each region has the same configuration, so its servers are named by their number within the region.
+                NodeID(region: 0, node: node).map { server in
+                    "# \(region) × \(NodeID.nodes.count) + \(node) = \(id.number), in hexadecimal \(id.hex)\n"
+                        + "\(id.hex) n\(server.hex)"
+                }
             }
         }
         return "# \(title)\n" + lines.joined(separator: "\n")

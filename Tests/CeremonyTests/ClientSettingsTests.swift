@@ -51,13 +51,25 @@ struct ClientSettingsTests {
     }
 
     @Test(
-        "the program that asks on the phone is no mistake for the other programs",
-        arguments: ["hybrid-client", "hybrid-key"]
+        "a setting of one program is no mistake for the others",
+        arguments: ["hybrid-client", "hybrid-key", "hybrid-auth", "hybrid-remote"]
     )
     func others(program: String) async throws {
         let user = try Configuration([:])
-        let ending = try await user.check(program, [], ["HYBRID_ASK": "", "HYBRID_ASK_TO_LINK": "no"])
-        #expect(ending.status == 0 && ending.errors == "", "\(ending)")
+        func variables(of program: String) async throws -> Set<String> {
+            let shown = try await user.check(program, ["--json"])
+            let settings = try JSONDecoder().decode([JSONValue].self, from: Data(shown.output.utf8))
+            let names = try settings.map { try $0.text("name") }
+            return Set(names.map { "HYBRID_" + $0.uppercased().replacing("-", with: "_") })
+        }
+        var others: Set<String> = []
+        for each in ["hybrid-client", "hybrid-key", "hybrid-auth", "hybrid-remote"] {
+            others.formUnion(try await variables(of: each))
+        }
+        others.subtract(try await variables(of: program))
+        #expect(others.contains("HYBRID_LOCAL") || others.contains("HYBRID_PUSH"))
+        let ending = try await user.check(program, [], Dictionary(uniqueKeysWithValues: others.map { ($0, "some") }))
+        #expect(ending.status == 0 && ending.errors == "", "\(others) \(ending)")
     }
 
     @Test("invalid values are reported in one line that names the variable, or the file and its line")

@@ -17,7 +17,7 @@ import strict_yaml
 
 DEPLOY = pathlib.Path(__file__).resolve().parent.parent
 # Names of these families anywhere in an expression. Prometheus itself adds `up`.
-NAME = re.compile(r"\b(?:hybrid_relay|hybrid_probe|process)_[a-z0-9_]+\b|\bhybrid:[a-z0-9_:]+\b|\bup\b")
+NAME = re.compile(r"\b(?:hybrid_relay|hybrid_probe|haproxy|process)_[a-z0-9_]+\b|\bhybrid:[a-z0-9_:]+\b|\bup\b")
 SELECTOR = re.compile(r"(\b[a-z_][a-z0-9_]*)\{([^}]*)\}")
 MATCHER = re.compile(r'([a-z_]+)\s*(=~|!~|!=|=)\s*"((?:[^"\\]|\\.)*)"')
 GROUPING = re.compile(r"\b(?:by|without|on|ignoring)\s*\(([^)]*)\)")
@@ -154,7 +154,7 @@ def main() -> int:
         shown = exposition(options.metrics.read_text(encoding="utf-8"))
         problems += compare(listed, shown)
 
-    listed |= contract("probe-metrics.txt")
+    listed |= contract("probe-metrics.txt") | contract("haproxy-metrics.txt")
     files = [strict_yaml.document(DEPLOY / f"prometheus/{name}.yml") for name in ("alerts", "objectives")]
     recorded = [rule for file in files for group in file["groups"] for rule in group["rules"] if "record" in rule]
     # They have the labels of what they are made of, which promtool's tests show.

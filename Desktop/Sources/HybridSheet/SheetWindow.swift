@@ -136,7 +136,8 @@ final class SheetWindow {
         set("remedy", Array(lines.dropFirst()))
         tree["agree"].isVisible = false
         tree["decline"].isVisible = true
-        tree["decline-label"].set("label", isOver ? tr("Close") : tr("Cancel"))
+        // It closes the sheet; what the user has agreed to is not taken back.
+        tree["decline-label"].set("label", tr("Close"))
         hybrid_set_default_widget(window.pointer, isOver ? tree["decline"].pointer : nil)
         if isOver { tree["decline"].focus() } else { hybrid_forget_focus(window.pointer) }
         window.announce(lines.joined(separator: " "), isUrgent: isOver)

@@ -163,7 +163,7 @@ package struct DesktopNotification: Sendable {
         // Critical and without expiry: it stays until the question is over.
         let actions = [Self.agreement, actions.agree, Self.refusal, actions.decline]
         let number = try await notify(over: connection, urgency: 2, expiry: 0, actions: actions)
-        let answer = await Self.firstAnswer(in: signals, from: server, about: number, within: limit, activate)
+        let answer = await Self.firstAnswer(in: signals, about: number, within: limit, activate)
         connection.send(Self.name, Self.path, Self.name, "CloseNotification", [.uint32(number)])
         if Task.isCancelled { throw .cancelled }
         guard let answer else { throw .disconnected }
@@ -186,13 +186,12 @@ package struct DesktopNotification: Sendable {
     /// Returns the first answer to a notification; `nil` if the stream ends or the task is canceled before.
     private static func firstAnswer(
         in signals: AsyncStream<BusMessage>,
-        from server: String?,
         about number: UInt32,
         within limit: Duration,
         _ activate: @escaping @Sendable (String) -> Void
     ) async -> Answer? {
         @Sendable func next() async -> Reaction? {
-            for await signal in signals where signal.sender == server && signal.body.first == .uint32(number) {
+            for await signal in signals where signal.body.first == .uint32(number) {
                 if let token = Self.token(signal) { activate(token) }
                 if let reaction = reaction(signal) { return reaction }
             }

@@ -4,6 +4,7 @@ import asyncio
 import collections
 import errno
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -44,8 +45,7 @@ class Region:
         self._reservations = {name: _reserved() for name in ("link", *BALANCERS)}
         self.link = "127.0.0.1:%d" % self._reservations["link"].getsockname()[1]
         self.nodes, self.balancers = [], {}
-        self.map = cluster.folder / f"region-{number}.map"
-        self.map.write_text("".join(f"{number << 10 | node:04x} n{node:04x}\n" for node in range(1, NODES + 1)))
+        self.map = cluster.map(f"nodes.map of region {number}")
         self._starts = 0
 
     def node(self, number, *, program=None, replaces=None):
@@ -58,7 +58,7 @@ class Region:
         self._starts += 1
         port = {peer: self._reservations[peer].getsockname()[1] for peer in BALANCERS}
         more = {"RELAY_PEER": name, "RELAY_PEER_A": f"127.0.0.1:{port['a']}", "RELAY_PEER_B": f"127.0.0.1:{port['b']}",
-                "RELAY_REGIONS_MAP": str(DEPLOY / "haproxy/regions.map"), "RELAY_LINK_BIND": self.link, "RELAY_LINK_FROM": "127.0.0.1 127.0.0.2",
+                "RELAY_REGIONS_MAP": str(cluster.map("regions.map of all regions")), "RELAY_LINK_BIND": self.link, "RELAY_LINK_FROM": "127.0.0.1 127.0.0.2",
                 "RELAY_LINK_CRT": str(cluster.folder / "link.pem"), "RELAY_LINK_CA": str(cluster.folder / "link-ca.pem"),
                 "RELAY_ADMIN_SOCKET": str(self.socket(name))}
         more |= {f"RELAY_LINK_{region.number}": region.link for region in cluster.regions}
@@ -130,6 +130,9 @@ class Regions:
         self.program, self.previous, self.folder, self.load = program, previous, folder, Load()
         self.certificates = Certificates(folder, 1)
         self.phones = []
+        self._plan = subprocess.run(
+            [program, "domain", "plan", "266", "--regions", str(REGIONS), "--nodes", str(NODES)], check=True,
+            capture_output=True, text=True).stdout
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
              "-out", folder / "link-ca.pem", "-keyout", folder / "link-key.pem", "-subj", "/CN=hybrid-link", "-addext",
@@ -163,6 +166,14 @@ class Regions:
                 return True
 
             await until(f"a sign-in through {phone.name} and {client.name}", look, NOTICED)
+
+    def map(self, title):
+        """Returns a file with a map that `hybrid-relay domain plan` prints for operators."""
+        file = self.folder / title.replace(" ", "-")
+        text = re.search(rf"^# {title}\n(?:.+\n?)+", self._plan, flags=re.MULTILINE)
+        require(text, f"expected {title} in the plan; found {self._plan}")
+        file.write_text(text[0])
+        return file
 
     def _all_doors(self):
         return [door for region in self.regions for door in region.doors]
@@ -237,6 +248,9 @@ async def across(cluster, count):
 async def strangers(cluster):
     """Requests tunnels of nodes and regions that do not exist."""
     load = cluster.load
+    for door in cluster._all_doors():
+        status = await load.status(door, "/cable/region")
+        require(status == 200, f"expected {door.name} to state that its region has nodes; found {status}")
     for door in (region.doors[0] for region in cluster.regions):
         end, tunnel, routing = await load.phone(door)
         number = int(routing[:4], 16)
@@ -382,7 +396,15 @@ async def region_lost(cluster):
     staying = await open_live(cluster.load, kept.doors[0], 40)
     in_kept = [tunnel for tunnel in staying if int(tunnel.routing[:4], 16) >> 10 == kept.number]
     start = time.monotonic()
-    for process in lost.processes():
+    for process in lost.nodes:
+        process.signal(signal.SIGKILL)
+    for door in lost.doors:
+        async def has_no_node(door=door):
+            return await cluster.load.status(door, "/cable/region") == 503
+
+        # By this, DNS sends devices to another region.
+        await until(f"{door.name} to state that its region has no nodes", has_no_node, NOTICED)
+    for process in lost.balancers.values():
         process.signal(signal.SIGKILL)
     for process in lost.processes():
         await process.ended(10)

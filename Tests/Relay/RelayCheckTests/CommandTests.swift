@@ -88,7 +88,7 @@ struct CommandTests {
         #expect(!cluster.output.contains("--tls-cert"), "the load balancer has the certificate")
         for line in [
             "# nodes.map of region 0", "# 0 × 1024 + 2 = 2, in hexadecimal 0002", "0002 n0002",
-            "# 1 × 1024 + 2 = 1026, in hexadecimal 0402", "0402 n0402", "1 r1",
+            "# 1 × 1024 + 2 = 1026, in hexadecimal 0402", "0402 n0002", "1 r1",
             "# nodes 0400 to 07ff: their first six bits are 1",
         ] { #expect(cluster.lines.contains(line), "\(line)") }
         let single = try await run("domain", "plan", "266", "--nodes", "3")

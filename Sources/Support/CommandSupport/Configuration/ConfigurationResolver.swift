@@ -9,6 +9,14 @@ package import HybridProgram
 /// resolver reads nothing itself: command line, environment and files are passed in. An unknown name is an error in every
 /// source, because otherwise a misspelled limit would have no effect.
 package struct ConfigurationResolver: Sendable {
+    /// The variables of all programs of a user, which ignore those of each other: one environment serves them all.
+    package static let userVariables = [
+        "HYBRID_LAB_*", "HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS", "HYBRID_BIN", "HYBRID_ASK", "HYBRID_ASK_TO_LINK",
+        "HYBRID_BLE_CHANNEL", "HYBRID_CACERT", "HYBRID_FINGER_AFTER_SUSPEND", "HYBRID_LOCAL", "HYBRID_LOCAL_SERVICES",
+        "HYBRID_PINENTRY", "HYBRID_PROMPT", "HYBRID_PUSH", "HYBRID_PUSH_DISTRIBUTOR", "HYBRID_TPM",
+        "HYBRID_TUNNEL_DOMAIN", "HYBRID_TUNNEL_TOKEN_FILE", "HYBRID_UPSTREAM", "HYBRID_VAULT",
+    ]
+
     private let settings: [any AnySetting]
     private let ignoredVariables: [String]
 

@@ -29,17 +29,19 @@ final class PipeWireCamera {
     private let nodes: CameraNodes
     private let limits: Limits
     /// The time of the connection, or of the last selection, from which on the camera is waited for.
-    private var start = ContinuousClock.now
+    ///
+    /// Times are those in which the device runs: a phone that was suspended has not waited for its camera.
+    private var start = SuspendingClock.now
     private var selection: CameraSelection
     private var stream: CameraStream?
     /// The time at which the stream was connected or has sent its last good frame.
-    private var lastSign = ContinuousClock.now
-    private var nextAttempt = ContinuousClock.now
+    private var lastSign = SuspendingClock.now
+    private var nextAttempt = SuspendingClock.now
     /// The time at which the stream failed.
-    private var failure: ContinuousClock.Instant?
+    private var failure: SuspendingClock.Instant?
     /// The camera that was unplugged.
     private var lost: CameraNode?
-    private var lossTime = ContinuousClock.now
+    private var lossTime = SuspendingClock.now
 
     /// Connects to the daemon; the camera starts later.
     ///
@@ -90,7 +92,7 @@ final class PipeWireCamera {
         stream?.wish = wish
         connection.wait(for: limit, waker)
         guard !connection.isClosed else { throw .pipeWireEnded }
-        let now = ContinuousClock.now
+        let now = SuspendingClock.now
         guard let cameras = nodes.cameras else {
             guard now - start < limits.patience else { throw .pipeWireIsSilent }
             return
@@ -103,7 +105,7 @@ final class PipeWireCamera {
         }
     }
 
-    private func connect(_ cameras: [CameraNode], _ now: ContinuousClock.Instant) throws(CameraError) {
+    private func connect(_ cameras: [CameraNode], _ now: SuspendingClock.Instant) throws(CameraError) {
         guard let camera = selection.camera(of: cameras) else {
             if let lost {
                 // Another one may be about to be known.
@@ -122,7 +124,7 @@ final class PipeWireCamera {
     private func follow(
         _ stream: CameraStream,
         of camera: CameraNode,
-        _ now: ContinuousClock.Instant
+        _ now: SuspendingClock.Instant
     ) throws(CameraError) {
         let silence = now - lastSign
         switch stream.state {
