@@ -39,6 +39,24 @@ struct MarkdownTests {
         #expect(found > 50, "the search finds known links")
     }
 
+    @Test("the glossary defines each term once")
+    func terms() throws {
+        let glossary = try #require(files.first { $0.path == "docs/glossary.md" })
+        let rows = glossary.lines.compactMap { $0.prefixMatch(of: #/\| ([^|]+) \|/#) }
+        let terms = rows.map { String($0.output.1) }.filter { $0 != "term" }
+        let counts = Dictionary(grouping: terms) { $0 }
+        #expect(terms.count > 100)
+        #expect(counts.filter { $0.value.count > 1 }.keys.sorted() == [])
+    }
+
+    @Test("the page about tests lists every folder of tests")
+    func testFolders() throws {
+        let page = try #require(files.first { $0.path == "Tests/README.md" })
+        let rows = page.lines.compactMap { $0.prefixMatch(of: #/\| `([^`]+Tests)` \|/#) }
+        let all = try SourceFile.all(in: "Tests").compactMap { $0.path.prefixMatch(of: #/Tests/(.*?[^/]Tests)\//#) }
+        #expect(Set(rows.map { String($0.output.1) }) == Set(all.map { String($0.output.1) }))
+    }
+
     /// Alerts of the relay are named like modules.
     @Test("name only modules that exist")
     func modules() throws {

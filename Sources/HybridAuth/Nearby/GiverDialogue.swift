@@ -83,7 +83,7 @@ struct GiverDialogue: Sendable {
             throw TransferFailure.digitsDiffer
         }
         let unlocked = try await channel.whileConnected { [prompts, vault, progress] in
-            // The key opens the vault for ever, so a finger does not suffice to hand it over.
+            // The key opens the vault forever, so a finger does not suffice to hand it over.
             guard purpose == .give else { return try await prompts.unlock(vault, to: .handOver).vault }
             return try await prompts.unlock(vault, to: .give, showing: AnswerProgress(progress.report))
         }

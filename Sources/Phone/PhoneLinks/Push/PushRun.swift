@@ -193,7 +193,7 @@ struct PushRun: Sendable {
             let generation = changed.read { $0 }
             let known = try Set(forgotten().map(\.record.id))
             do {
-                // A relay that fails for ever must not keep this device awake.
+                // A relay that fails forever must not keep this device awake.
                 state.change { $0.isSettled = failures >= Self.maximumFailures }
                 try await unsubscribeForgotten()
                 try await fillReserve()
