@@ -243,6 +243,7 @@ let testTargets: [Target] = [
     support("ExchangeTestSupport", ["HybridPrimitives", "TestSupport", crypto]),
     support("SSHTestSupport", ["HybridSSHAgent", "TestSupport", crypto]),
     tests("ThreadsTests", in: "Support", ["HybridThreads"]),
+    tests("PrimitivesTests", in: "Support", ["HybridPrimitives"]),
     tests("DeflateTests", in: "Support", ["HybridDeflate", "TestSupport"]),
     tests(
         "CommandSupportTests",

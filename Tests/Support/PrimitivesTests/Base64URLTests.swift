@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HybridPrimitives
-import HybridWebAuthn
 import Testing
 
 @Suite("Base64url")
