@@ -501,7 +501,9 @@ async def sources(cluster):
 
     require(await status(second, flooder) == 404, "expected the address to be served before the flood; it was not")
     seen = collections.Counter(await at_once(AT_ONCE, lambda _: status(first, flooder), range(rate + 40)))
-    require(set(seen) == {0, 404} and seen[404] <= rate, f"expected at most {rate} answers; found {dict(seen)}")
+    # HAProxy's threads may accept some at the same time.
+    most = rate + AT_ONCE
+    require(set(seen) == {0, 404} and seen[404] <= most, f"expected at most {most} answers; found {dict(seen)}")
 
     async def is_rejected():
         return await status(second, flooder) == 0
