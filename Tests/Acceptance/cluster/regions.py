@@ -170,6 +170,9 @@ class Regions:
     def map(self, title):
         """Returns a file with a map that `hybrid-relay domain plan` prints for operators."""
         file = self.folder / title.replace(" ", "-")
+        # A balancer may be reading it.
+        if file.exists():
+            return file
         text = re.search(rf"^# {title}\n(?:.+\n?)+", self._plan, flags=re.MULTILINE)
         require(text, f"expected {title} in the plan; found {self._plan}")
         file.write_text(text[0])
