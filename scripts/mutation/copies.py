@@ -89,8 +89,12 @@ class Copy:
     def test(self, name, target, until=None):
         """Runs the tests of one target, or all, after a build for the same target."""
         chosen = ["--filter", rf"^{target}\."] if target else []
-        command = ["swift", "test", *self._options, "--skip-build", *WIDTH, *chosen]
-        return self.run(name, target, command, TEST_LIMIT, until)
+        return self.run(name, target, [*self.program(), *WIDTH, *chosen], TEST_LIMIT, until)
+
+    def program(self):
+        """Returns the command that runs the tests. `swift test` would ask it for XCTest's tests, which it does not know."""
+        built = os.path.realpath(os.path.join(self.scratch, "debug"))
+        return [os.path.join(built, "hybridPackageTests.xctest"), "--testing-library", "swift-testing"]
 
 
 def wait(process, limit, until, path):

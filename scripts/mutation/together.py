@@ -94,8 +94,7 @@ class Together:
         programs = os.path.realpath(os.path.join(self._copy.scratch, "debug"))
         with open(os.path.join(programs, "flaw"), "w") as file:
             file.write(str(number(flaw) if flaw else 0))
-        command = [os.path.join(programs, "hybridPackageTests.xctest"), "--testing-library", "swift-testing"]
         try:
-            return catcher(*self._copy.run(name, None, [*command, *WIDTH, *chosen], limit, FAILED))
+            return catcher(*self._copy.run(name, None, [*self._copy.program(), *WIDTH, *chosen], limit, FAILED))
         finally:
             os.remove(os.path.join(programs, "flaw"))
