@@ -83,8 +83,8 @@ class Balancer:
         return subprocess.run(self.command(str(DEPLOY / "keepalived/check-haproxy")), check=False).returncode == 0
 
     def has_failed(self):
-        """Returns the number of times that keepalived has found HAProxy to be down."""
-        return self.said().count("FAULT STATE")
+        """Returns true if keepalived has found HAProxy to be down."""
+        return "FAULT STATE" in self.said()
 
     def fill(self):
         """Opens as many connections as HAProxy accepts, which say nothing; returns the program that keeps them."""
