@@ -405,11 +405,23 @@ def attempt(job):
     return kind, None
 
 
+def finished_calls(lines):
+    """Yields the calls of a trace, at the time of their end; a call during which another thread ran has two lines."""
+    begun = {}
+    for line in lines:
+        thread, _, call = line.partition(" ")
+        call = call.lstrip()
+        if call.endswith("<unfinished ...>\n"):
+            begun[thread] = call[: -len(" <unfinished ...>\n")]
+            continue
+        end = re.match(r"<\.\.\. \w+ resumed>", call)
+        yield begun.pop(thread) + call[end.end() :] if end else call
+
+
 def check_order(trace):
     """Checks that each new name was written and synced before, and its directory is synced afterwards."""
     written, synced, waiting, changes = set(), set(), {}, 0
-    for line in open(trace):
-        line = re.sub(r"^\d+ +", "", line)
+    for line in finished_calls(open(trace)):
         call = line.split("(")[0]
         if not re.search(r"= \d", line):
             continue
