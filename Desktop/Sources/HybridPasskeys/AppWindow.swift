@@ -122,7 +122,12 @@ final class AppWindow {
         guard !failure.technical.isEmpty, failure.words.advice.isEmpty || failure.code == "unknown" else {
             return toast(failure.sentence)
         }
-        let alert = Self.alert(failure.words.title, [failure.words.advice, failure.technical].filter { !$0.isEmpty })
+        inform(failure.words.title, failure.words.advice, failure.technical)
+    }
+
+    /// Shows paragraphs that the user closes; empty ones are left out.
+    func inform(_ heading: String, _ paragraphs: String...) {
+        let alert = Self.alert(heading, paragraphs.filter { !$0.isEmpty })
         hybrid_alert_add(alert.pointer, "close", tr("Close"), 0)
         hybrid_dialog_present(alert.pointer, element.pointer)
     }

@@ -36,8 +36,15 @@ final class PasskeyPages {
         show()
     }
 
-    /// Shows or hides the banner about a missing recovery code.
-    func showRecoveryBanner(_ isShown: Bool) { tree["recovery-banner"].set("revealed", isShown) }
+    /// Shows or hides the banner about what the vault lacks.
+    func show(_ advice: VaultOverview.Advice?) {
+        let banner = tree["advice"]
+        if let advice {
+            banner.set("title", advice.text)
+            banner.set("action-name", advice == .choosePIN ? "ui.forgotten-pin" : "ui.recovery-code")
+        }
+        banner.set("revealed", advice != nil)
+    }
 
     /// Reads the list again, if it is shown.
     func reload() { send(session.list()) }

@@ -61,7 +61,7 @@ final class PasskeysProgram {
             vault.onStatus = { [unowned self] status in
                 switch status {
                 case .success(let overview):
-                    passkeys.showRecoveryBanner(!overview.opensElsewhere)
+                    passkeys.show(overview.advice)
                     window.showRoot("main")
                 // A link that was opened is answered first; that makes the vault.
                 case .failure where scan.isRunning: window.showRoot("main")

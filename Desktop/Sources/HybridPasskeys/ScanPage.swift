@@ -35,6 +35,7 @@ final class ScanPage {
             update()
         }
         window.actions.add("scan-cancel") { [unowned self] in cancel() }
+        window.actions.add("scan-leave") { [unowned self] in self.window.leave(.scan) }
         window.actions.add("scan-image") { [unowned self] in chooseImage() }
         window.actions.add("scan-paste") { [unowned self] in paste() }
         window.actions.add("switch-camera") { [unowned self] in viewfinder?.selectNext() }
@@ -174,6 +175,8 @@ final class ScanPage {
         runCamera()
         // A picture is answered as a sign-in, so it is offered for no other code.
         tree["image-way"].isVisible = wanted == nil
+        // Wide windows have no other way back from a page.
+        tree["scan-leave"].isVisible = wanted != nil
         guard model.stage != last else { return }
         last = model.stage
         let stage = model.stage

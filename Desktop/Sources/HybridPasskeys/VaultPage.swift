@@ -28,7 +28,10 @@ final class VaultPage {
         add("recovery-code", .createRecoveryCode, tr("The recovery code works from now on"))
         window.actions.add("backup") { [unowned self] in
             window.chooseFile(tr("Back Up the Vault"), name: "passkeys.hybrid-backup") { [weak self] path in
-                self?.run(.backUp(path: path)) { _ in tr("The backup is written") }
+                self?.run(.backUp(path: path)) { [weak self] line in
+                    self?.window.inform(tr("The backup is written"), PasskeyFileResult(backupOutput: line).text)
+                    return nil
+                }
             }
         }
         window.actions.add("restore") { [unowned self] in

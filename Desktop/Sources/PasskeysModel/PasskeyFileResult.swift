@@ -3,9 +3,9 @@
 internal import HybridPrimitives
 internal import HybridTranslation
 
-/// The outcome of an import or an export, which decides whether the user may delete the file.
+/// The outcome of an import, an export or a backup: what the user has to know about the file.
 package struct PasskeyFileResult: Equatable, Sendable {
-    /// The outcome in words.
+    /// The outcome in words; empty if there is nothing to know.
     package let text: String
 
     /// Creates the outcome from the last line of `import --json`.
@@ -17,6 +17,15 @@ package struct PasskeyFileResult: Equatable, Sendable {
         let count = tr("{count} passkey imported", plural: "{count} passkeys imported", count: added)
         let warning = tr("Not everything in the file: keep it.")
         text = result.isTrue("complete") ? count : "\(count). \(warning)"
+    }
+
+    /// Creates the outcome from the output of `vault backup --json`.
+    package init(backupOutput line: [UInt8]) {
+        guard let key = JSONText(helperLine: line)?.shortText("key", atMost: 64)?.shownAlone, !key.isEmpty else {
+            text = ""
+            return
+        }
+        text = tr("Write down these digits, which restoring the backup shows: {digits}", ["digits": key])
     }
 
     /// Creates the outcome from the last line of `export --json`.

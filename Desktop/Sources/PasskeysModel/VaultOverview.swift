@@ -5,6 +5,12 @@ internal import HybridTranslation
 
 /// The facts about the vault that need no PIN.
 package struct VaultOverview: Equatable, Sendable {
+    /// Something that the user should do first.
+    package enum Advice: Equatable, Sendable {
+        case choosePIN
+        case makeRecoveryCode
+    }
+
     /// True if there is a passphrase or a recovery code, so that the vault survives this device.
     package let opensElsewhere: Bool
     /// True if the vault has a PIN on this device.
@@ -33,6 +39,9 @@ package struct VaultOverview: Equatable, Sendable {
         lastBackup = status.time("lastBackup")
     }
 
+    /// The most urgent advice; `nil` if nothing is missing.
+    package var advice: Advice? { !hasPIN ? .choosePIN : !opensElsewhere ? .makeRecoveryCode : nil }
+
     /// Returns the last backup in words.
     package func backupText(_ clock: LocalClock) -> String {
         lastBackup.map { tr("Last backup {date}", ["date": clock.day($0)]) } ?? tr("No backup from this device yet")
@@ -45,6 +54,16 @@ package struct VaultOverview: Equatable, Sendable {
                 ? tr("A passphrase opens the vault elsewhere")
                 : tr("{count} recovery code exists", plural: "{count} recovery codes exist", count: recoveryCodes)
             : tr("Without one, the vault is lost with this device")
+    }
+}
+
+extension VaultOverview.Advice {
+    /// The advice in words.
+    package var text: String {
+        switch self {
+        case .choosePIN: tr("Choose a PIN for this device, with the recovery code of the vault")
+        case .makeRecoveryCode: tr("Make a recovery code, or a lost device loses your passkeys")
+        }
     }
 }
 

@@ -68,6 +68,14 @@ struct VaultOverviewTests {
         #expect(VaultOverview(statusOutput: line("{}")) == nil && VaultOverview(statusOutput: []) == nil)
     }
 
+    @Test("names what the vault lacks, and first what prevents a sign-in")
+    func advice() throws {
+        let unsafe = status.replacing(#""opensElsewhere":true"#, with: #""opensElsewhere":false"#)
+        func advice(_ status: String) -> VaultOverview.Advice? { VaultOverview(statusOutput: line(status))?.advice }
+        #expect(advice(status) == nil && advice(unsafe) == .makeRecoveryCode)
+        #expect(advice(unsafe.replacing(#""pin":true"#, with: #""pin":false"#)) == .choosePIN)
+    }
+
     @Test("has a switch for the TPM")
     func tpm() throws {
         let tpm = #"{"manufacturer":"IBM","wrong":0,"maximum":3,"lockedOut":false,"waitMinutes":0}"#
@@ -141,6 +149,14 @@ struct AuthCommandTests {
     )
     func imports(output: String, text: String) {
         #expect(PasskeyFileResult(importOutput: line(output)).text == text)
+    }
+
+    @Test("A backup has digits to write down, unless the helper names none")
+    func backup() {
+        let key = "12345 00042 99999 31415 27182 16180"
+        let shown = PasskeyFileResult(backupOutput: line(#"{"file":"f","key":"\#(key)"}"#)).text
+        #expect(shown == "Write down these digits, which restoring the backup shows: \(key)")
+        #expect(PasskeyFileResult(backupOutput: line("{}")).text.isEmpty)
     }
 
     @Test(

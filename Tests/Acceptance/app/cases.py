@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """One function per case; each raises Failed, or returns nothing or a note."""
-from environment import LAPTOP
+from environment import LAPTOP, PHONE
 from harness.waiting import Failed
 
 CODE = "FIDO:/" + "0912" + "73" * 82
 TRANSFER_CODE = "HYBRID:/" + "0912" + "73" * 82
 ADA = "ada@example.com"
+BACKUP_KEY = "12345 00042 99999 31415 27182 16180"
 # Containers and pictures need no names.
 SILENT = ("list", "panel", "filler", "frame", "list item", "scroll pane", "grouping", "generic", "viewport", "tab panel")
 
@@ -237,7 +238,7 @@ def give(env, name):
 
 
 def files(env, name):
-    """Import and export get the paths that the user has chosen."""
+    """Import, export and backup get the paths that the user has chosen, and the digits of a backup are shown."""
     folder = env.folder.scratch / f"{name}-files"
     folder.mkdir()
     (folder / "old.json").write_text("{}", encoding="ascii")
@@ -250,6 +251,11 @@ def files(env, name):
         app.tap("Import…", "list item")
         app.choose_file("Choose an Export of Another Program", folder / "old.json")
         app.until_commanded("the import", lambda one: one == f"import --json -- {folder / 'old.json'}")
+        app.tap("Back Up…", "list item")
+        app.choose_file("Back Up the Vault", folder / "new.hybrid-backup")
+        app.until_commanded("the backup", lambda one: one == f"vault backup --json -- {folder / 'new.hybrid-backup'}")
+        app.until_named("The backup is written")
+        app.until_named(f"Write down these digits, which restoring the backup shows: {BACKUP_KEY}")
 
 
 def activated(env, name):
@@ -295,6 +301,24 @@ def welcome(env, name):
         set_up(app, lambda page: check_page(app, page))
         told = [one for one in app.commands if isinstance(one, str)]
         check(told[:1] == ["setup --json --tunnel-domain=cable.example"], f"told {told}")
+
+
+def left(env, name):
+    """The way back from the search for the code of a relay, also on a wide window, and the vault without a PIN."""
+    for suffix, screen in (("", PHONE), ("-wide", LAPTOP)):
+        with env.open(name + suffix, story="no-vault", screen=screen) as app:
+            app.tap("Begin")
+            app.until_named("Choose a Relay")
+            app.tap("Scan Its Code", "radio button")
+            app.tap("Scan Its Code", "button")
+            app.until_named("Cancel", "button")
+            app.tap("Cancel", "button")
+            app.until_named("Choose a Relay")
+    with env.open(f"{name}-no-pin", story="no-pin") as app:
+        app.until_named("Choose a PIN for this device, with the recovery code of the vault")
+        check_page(app, "no-pin")
+        app.tap("Fix")
+        app.until_commanded("the command change-pin", lambda one: one == "vault change-pin --forgotten --json")
 
 
 def newcomer(env, name):
@@ -388,6 +412,7 @@ def large_text(env, name):
 CASES = {
     "passkeys": passkeys, "managed": managed, "rename": rename, "delete": delete, "declined": declined, "locked": locked,
     "link": link, "lost": lost, "cancelled": cancelled, "no-camera": no_camera, "exported": exported, "welcome": welcome,
+    "left": left,
     "newcomer": newcomer, "check-device": check_device, "computers": computers, "vault": vault, "large-text": large_text,
     "paste": paste, "files": files, "activated": activated, "receive": receive, "give": give,
 }

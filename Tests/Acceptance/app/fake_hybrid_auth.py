@@ -13,6 +13,7 @@ STORY = os.environ.get("FAKE_STORY", "")
 LOG = os.environ.get("FAKE_LOG")
 NOW = int(time.time())
 DAY = 86400
+BACKUP_KEY = "12345 00042 99999 31415 27182 16180"
 
 
 def say(stream, **members):
@@ -183,7 +184,7 @@ def main():
         if STORY == "no-vault" and not os.path.exists(os.environ.get("FAKE_VAULT", "/nonexistent")):
             fail(66, "no-vault", "there is no vault", "create one: hybrid-auth vault init")
         say(sys.stdout, path="/v", id="ab", test=False, key=None, records=6, passphrases=0,
-            recoveryCodes=0 if STORY == "" else 1, opensElsewhere=STORY != "", pin=True, tpm=False, wrongPINs=0,
+            recoveryCodes=0 if STORY == "" else 1, opensElsewhere=STORY != "", pin=STORY != "no-pin", tpm=False, wrongPINs=0,
             waitSeconds=0, lastBackup=None, rekeying=False, rekeyedElsewhere=False)
     elif command == ["vault", "tpm", "status"]:
         say(sys.stdout, protection="device-secret", tpm={"manufacturer": "IBM", "lockedOut": False}, error=None)
@@ -192,6 +193,9 @@ def main():
     elif command == ["check-config"]:
         print(json.dumps([{"name": "tunnel-domain", "value": "cable.example", "source": "file",
                            "file": "/etc/hybrid/auth.env", "line": 1}]))
+    elif command[:2] == ["vault", "backup"]:
+        log(" ".join(arguments))
+        say(sys.stdout, file=arguments[-1], key=BACKUP_KEY)
     elif command == ["vault", "change-pin"] or command[:1] in (["import"], ["export"]):
         log(" ".join(arguments))
     elif command[:1] == ["setup"]:
