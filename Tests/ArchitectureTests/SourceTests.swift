@@ -41,6 +41,18 @@ struct SourceTests {
         }
     }
 
+    @Test("the relay's rules share nothing between threads, read no clock and do no I/O")
+    func relayRules() throws {
+        let allowed: Set = ["Crypto", "Glibc", "HybridCaBLE", "HybridPrimitives", "NIOCore"]
+        let files = sources.filter { $0.path.hasPrefix("Sources/Relay/RelayCore/Rules/") }
+        try #require(files.count > 20)
+        for file in files {
+            for (line, module) in file.imports {
+                #expect(allowed.contains(module), "\(file.path):\(line) imports \(module)")
+            }
+        }
+    }
+
     @Test("no source imports full Foundation")
     func noFoundation() {
         for file in sources {
