@@ -33,6 +33,8 @@ WITH_SYSTEMD = tuple(f"key-{name}" for name in (
     "tools", "ssh", "pam", "two", "kill", "switch", "seat1", "ping", "flood", "status", "hardening", "calls"))
 # Has a guest of its own, whose folders of the host are copied before: their driver does not survive a suspend.
 SUSPENDED = "key-suspend"
+# Has a guest of its own, which only Debian 13 can make: libcamera's virtual camera is not in Debian 12.
+CAMERA = "camera"
 INTO_MEMORY = """
 mkdir /run/host
 mount -t tmpfs -o size=80% host /run/host
@@ -54,8 +56,8 @@ def arguments():
                         help="processors of the guest; default 2")
     parser.add_argument("--prepare", action="store_true", help="build the guest and run nothing")
     parser.add_argument("--guest", choices=KINDS, default="bluez",
-                        help="guest of --prepare and --run: bluez (small, without systemd) or desktop (with systemd and "
-                             "browsers); default bluez")
+                        help="guest of --prepare and --run: bluez (small, without systemd), desktop (with systemd), browsers "
+                             "or camera; default bluez")
     parser.add_argument("--run", nargs=argparse.REMAINDER, metavar="COMMAND",
                         help="run this command as root in the guest instead, and exit with its status; our programs "
                              "are in /mnt/programs, Tests is /mnt/tests, deploy is /mnt/deploy, /mnt/results is the folder "
@@ -84,7 +86,7 @@ def perform(suite, options, programs, results):
         with machine(options.guest) as guest:
             return guest.run(options.run, 3600)
     begun, status = time.monotonic(), 0
-    for kind, cases in guests(options.cases):
+    for kind, cases in guests(options.cases, suite):
         status = perform_inside(suite, kind, cases, machine(kind, cases in COUNTED), cases == SUSPENDED) or status
     if options.cases == "help":
         return status
@@ -93,17 +95,19 @@ def perform(suite, options, programs, results):
     return status or refused
 
 
-def guests(cases):
+def guests(cases, suite):
     """Returns the groups of cases that run in one guest each: the kind of guest, and names or None for all of a kind."""
     if cases is None:
-        return [("bluez", None), *(("bluez", name) for name in ALONE), ("desktop", None), ("desktop", SUSPENDED)]
+        with_camera = [("camera", CAMERA)] if suite != "bookworm" else []
+        return [("bluez", None), *(("bluez", name) for name in ALONE), ("desktop", None), ("desktop", SUSPENDED), *with_camera]
     names = cases.split(",")
     groups = {"bluez": [], "desktop": []}
+    kinds = dict.fromkeys(ALONE, "bluez") | {SUSPENDED: "desktop", CAMERA: "camera"}
     for name in names:
-        if name not in (*ALONE, SUSPENDED):
+        if name not in kinds:
             groups["desktop" if name in WITH_SYSTEMD else "bluez"].append(name)
     return [*((kind, ",".join(together)) for kind, together in groups.items() if together),
-            *(("desktop" if name == SUSPENDED else "bluez", name) for name in names if name in (*ALONE, SUSPENDED))]
+            *((kinds[name], name) for name in names if name in kinds)]
 
 
 def perform_inside(suite, kind, cases, machine, suspends):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from failure import Unavailable
 
-GUEST, DESKTOP, BROWSERS = (Path(__file__).with_name(name) for name in ("guest", "desktop", "browsers"))
+GUEST, DESKTOP, BROWSERS, CAMERA = (Path(__file__).with_name(name) for name in ("guest", "desktop", "browsers", "camera"))
 SUITES = {"trixie": "Debian 13, BlueZ 5.82", "bookworm": "Debian 12, BlueZ 5.66"}
 # The unprivileged user that runs everything, and another one.
 USER, OTHER = "ada", "ben"
@@ -71,6 +71,7 @@ KINDS = {
     # The command waits for the end of the boot; failed units are named on the console.
     "desktop": Kind((GUEST, DESKTOP), "/sbin/init", 3072, ("sh", "-c", "systemctl is-system-running --wait >/dev/null || {"
                                                            " systemctl --failed --no-legend --plain >&2; false; }")),
+    "camera": Kind((GUEST, CAMERA), "/bin/busybox init", 1024, ("true",)),
     "browsers": Kind((GUEST, BROWSERS), "/bin/busybox init", 3072, ("true",), 1024),
 }
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[2]))
 
+import camera
 import ceremonies
 import channels
 import desktop_key
@@ -21,7 +22,8 @@ TOGETHER = {**ceremonies.CASES, **faults.CASES, **namespaces.CASES, **key_device
             **ceremonies.LAST}
 # The cases that share a guest, by the kind of guest.
 GUESTS = {"bluez": TOGETHER, "desktop": desktop_key.CASES}
-CASES = {**TOGETHER, **key_device.ALONE, **channels.CASES, **transfers.CASES, **desktop_key.CASES, **desktop_key.ALONE}
+CASES = {**TOGETHER, **key_device.ALONE, **channels.CASES, **transfers.CASES, **desktop_key.CASES, **desktop_key.ALONE,
+         **camera.CASES}
 USAGE = 64
 
 
