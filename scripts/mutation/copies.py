@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Copies of the working tree, which are changed, built and tested."""
 import contextlib
+import fcntl
 import glob
 import os
 import re
@@ -91,10 +92,17 @@ class Copy:
         chosen = ["--filter", rf"^{target}\."] if target else []
         return self.run(name, target, [*self.program(), *WIDTH, *chosen], TEST_LIMIT, until)
 
-    def program(self):
+    def program(self, folder=None):
         """Returns the command that runs the tests. `swift test` would ask it for XCTest's tests, which it does not know."""
-        built = os.path.realpath(os.path.join(self.scratch, "debug"))
-        return [os.path.join(built, "hybridPackageTests.xctest"), "--testing-library", "swift-testing"]
+        folder = folder or os.path.realpath(os.path.join(self.scratch, "debug"))
+        return [os.path.join(folder, "hybridPackageTests.xctest"), "--testing-library", "swift-testing"]
+
+
+def lock():
+    """Waits until no other run changes a copy; returns a file that keeps others waiting until it is closed."""
+    file = open(os.path.join(WORK, "lock"), "w")
+    fcntl.flock(file, fcntl.LOCK_EX)
+    return file
 
 
 def wait(process, limit, until, path):

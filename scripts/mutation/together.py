@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The copy with all flaws that can be compiled together, each behind its switch."""
 import collections
+import glob
 import hashlib
 import json
 import os
 import re
+import shutil
 import sys
 
-from .copies import FAILED, LOG, WIDTH, Copy, catcher
+from .copies import FAILED, LOG, WIDTH, Copy, catcher, lock
 from .flaws import ROOT, Unusable, flawed_files
 from .results import WORK
 from .switches import SwitchedFile, additions, can_switch, number
@@ -56,7 +58,23 @@ class Together:
         return number(flaw) in self._flaws
 
     def compile(self):
-        """Builds the copy and leaves out what does not compile."""
+        """Builds the copy, leaves out what does not compile, and gives this run programs of its own.
+
+        Runs of several parts at a time would read each other's flaw, which is named beside the programs.
+        """
+        with lock():
+            self._compile()
+            built = os.path.realpath(os.path.join(self._copy.scratch, "debug"))
+            for folder in glob.glob(built + "-run-*"):
+                if not os.path.exists(f"/proc/{folder.rpartition('-')[2]}"):
+                    shutil.rmtree(folder)
+            self._programs = f"{built}-run-{os.getpid()}"
+            os.mkdir(self._programs)
+            for entry in os.scandir(built):
+                if entry.is_file(follow_symlinks=False) and os.access(entry, os.X_OK):
+                    os.link(entry, os.path.join(self._programs, entry.name))
+
+    def _compile(self):
         rounds = collections.Counter()
         while True:
             files = {path: SwitchedFile(self._before[path], texts) for path, texts in self._after.items() if texts}
@@ -91,10 +109,7 @@ class Together:
 
     def test(self, name, flaw, limit, chosen):
         """Runs tests with a flaw, or none, until the first fails. Returns what `catcher` does."""
-        programs = os.path.realpath(os.path.join(self._copy.scratch, "debug"))
-        with open(os.path.join(programs, "flaw"), "w") as file:
+        with open(os.path.join(self._programs, "flaw"), "w") as file:
             file.write(str(number(flaw) if flaw else 0))
-        try:
-            return catcher(*self._copy.run(name, None, [*self._copy.program(), *WIDTH, *chosen], limit, FAILED))
-        finally:
-            os.remove(os.path.join(programs, "flaw"))
+        command = [*self._copy.program(self._programs), *WIDTH, *chosen]
+        return catcher(*self._copy.run(name, None, command, limit, FAILED))
