@@ -21,7 +21,7 @@ final class PasskeyPages {
     /// Creates the pages in a window.
     init(in window: AppWindow) {
         self.window = window
-        window.set("passkeys", tree["passkeys-states"])
+        window.set("passkeys", tree["passkeys-page"])
         window.add(.passkey, tree["details"])
         window.actions.add("unlock") { [unowned self] in unlock() }
         window.actions.add("lock") { [unowned self] in lock() }
