@@ -57,6 +57,18 @@ struct ClosingTests {
         #expect(end.tls?.hasReceivedCloseNotify == true)
     }
 
+    @Test("is enforced on a peer that does not close, also between pings")
+    func unanswered() throws {
+        let relay = try HandDrivenRelay { $0.pingInterval = .minutes(10) }
+        let (phone, client) = try relay.pair()
+        try relay.advance(by: .seconds(1))
+        client.close()
+        try relay.settle()
+        #expect(phone.takeFrames().map(\.closeCode) == [1001] && relay.connections == 1)
+        try relay.advance(by: .seconds(6))
+        #expect(relay.connections == 0)
+    }
+
     @Test("comes after all output, even if the peer reads late", arguments: [true, false])
     func lateReader(hasTLS: Bool) async throws {
         let files = try await CertificateFiles()

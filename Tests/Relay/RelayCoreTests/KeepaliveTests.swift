@@ -43,6 +43,26 @@ struct KeepaliveTests {
         }
     }
 
+    @Test("data of either end postpones the end of an idle tunnel, also between pings")
+    func data() throws {
+        let relay = try HandDrivenRelay {
+            $0.idle = .minutes(1)
+            $0.pingInterval = .minutes(10)
+        }
+        let (phone, client) = try relay.pair()
+        try relay.advance(by: .seconds(1))
+        for sender in [phone, client, phone] {
+            try relay.advance(by: .seconds(40))
+            try sender.send(Wire.frame([7]))
+            try relay.settle()
+            try relay.advance(by: .seconds(1))
+        }
+        #expect(phone.takeFrames().count == 1 && client.takeFrames().count == 2)
+        #expect(!phone.hasEnded && !client.hasEnded)
+        try relay.advance(by: .seconds(61))
+        #expect(phone.takeFrames().map(\.closeCode) == [1008] && client.takeFrames().map(\.closeCode) == [1008])
+    }
+
     @Test("an end that sends anything stays connected")
     func answering() async throws {
         try await run { relay, limits in

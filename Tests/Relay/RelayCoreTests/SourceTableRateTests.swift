@@ -28,6 +28,17 @@ struct SourceTableRateTests {
         #expect(table.burst(a, start + .hours(10)) == 60, "no time adds more")
     }
 
+    @Test("The debt of a bucket is at most its capacity, so it has room again after a minute")
+    func debt() {
+        let rate = EventRate(perMinute: 60, burst: 6)
+        var bucket = RateBucket()
+        for _ in 0..<1000 { bucket.take(1, of: rate, now: start) }
+        #expect(!bucket.hasRoom(for: rate, now: start + .seconds(6)))
+        #expect(bucket.hasRoom(for: rate, now: start + .seconds(7)))
+        bucket.take(1, of: rate, now: start)
+        #expect(bucket.hasRoom(for: rate, now: start + .seconds(7)), "further events add nothing")
+    }
+
     @Test("keeps any rate", arguments: [1, 7, 59, 61, 1000, 100_000])
     func rates(perMinute: Int) {
         let table = table(tunnels: perMinute)

@@ -18,6 +18,15 @@ struct JSONTextTests {
         }
     }
 
+    @Test("printed text changes nothing on a terminal, and client data escapes what browsers escape")
+    func printing() {
+        let text = JSONText.string("a\u{1B}[31m\u{202E}b\u{2028}\u{200B}\u{E000}\n\t\"\\é🔑")
+        let safe = #""a\u001b[31m\u202eb\u2028\u200b\ue000\n\t\"\\é🔑""#
+        #expect(text.description == safe && text.serialized(.terminalSafe) == safe)
+        let clientData = "\"a\\u001b[31m\u{202E}b\u{2028}\u{200B}\u{E000}\\u000a\\u0009\\\"\\\\é🔑\""
+        #expect(text.serialized(.clientData) == clientData)
+    }
+
     @Test(
         "values keep order, numbers and characters",
         arguments: [

@@ -60,6 +60,18 @@ struct LookupThreadsTests {
         for result in started.prefix(18) { try await result.get() }
     }
 
+    @Test("Forty parties, each with all the silent names that may wait, leave threads to others")
+    func manyParties() {
+        var queue = LookupQueue<Int>()
+        for party in 0..<40 {
+            for _ in 0..<LookupQueue<Int>.maximumWaitingPerParty { _ = queue.add(party, LookupShare(party: party)) }
+            while queue.next() != nil {}
+        }
+        let isAdded = queue.add(40, LookupShare(party: 40))
+        let next = queue.next()
+        #expect(isAdded && next == 40)
+    }
+
     @Test("A lookup whose caller leaves before its turn is not started, also if there is room for others")
     func left() async throws {
         let (threads, silent, isWanted) = (LookupThreads(threads: 1, waiting: 100), Silent(), Locked(true))
