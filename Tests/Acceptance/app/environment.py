@@ -155,6 +155,8 @@ class App:
         # The dialog for existing files begins with the recent ones, among which it ignores a path.
         for key in ["alt+Home", "ctrl+l"] if path.exists() else ["ctrl+a"]:
             self.screen.press(key)
+        self.waiting.until("the entry of a path", lambda: any(
+            one[0] in ("text", "entry") and "focused" in one[2] for one in self.elements()), 30)
         self.type(str(path))
         # The dialog looks up the file in the background, and ignores Enter meanwhile.
         self.screen.press_until("Return", f"the dialog {title!r} to close", lambda: windows() == [], 30)
@@ -241,11 +243,17 @@ class App:
 
         def rests():
             nonlocal place
-            before, place = place, next((one[3] for one in self.elements() if one[1] == name and one[0] in roles), None)
-            if place is not None and place == before and place[1] + place[3] > self._size[1]:
+            elements = self.elements()
+            found = next((one for one in elements if one[1] == name and one[0] in roles), None)
+            before, place = place, found and found[3]
+            if place is None or place != before:
+                return False
+            # A page may scroll below the bar with the two lists.
+            bars = [one[3][1] for one in elements if one[0] in TABS and one[3][1] > self._size[1] // 2]
+            if found[0] not in TABS and place[1] + place[3] > min(bars, default=self._size[1]):
                 self._click(self._size[0] // 2, self._size[1] // 2, WHEEL_DOWN)
                 return False
-            return place is not None and place == before
+            return True
 
         self.waiting.until(f"{name!r} to rest", rests, 30, pause=0.1)
         left, top, width, height = place
@@ -264,6 +272,7 @@ class App:
         self.press(*keys, "Return")
 
 
+TABS = ("page tab", "tab")
 # The part of GTK's border that the places of the accessibility service leave out.
 BORDER = 10
 WHEEL_DOWN = 5
