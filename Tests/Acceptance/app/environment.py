@@ -152,14 +152,19 @@ class App:
 
         shown = self.waiting.until(f"the dialog {title!r}", windows, 30)[0]
         brief(["xdotool", "windowfocus", "--sync", shown], environment=self._environment)
-        # The dialog for existing files begins with the recent ones, among which it ignores a path.
-        for key in ["alt+Home", "ctrl+l"] if path.exists() else ["ctrl+a"]:
-            self.screen.press(key)
-        self.waiting.until("the entry of a path", lambda: any(
-            one[0] in ("text", "entry") and "focused" in one[2] for one in self.elements()), 30)
+        if path.exists():
+            # The dialog for existing files begins with the recent ones, among which it ignores a path, and has no entry yet.
+            self.screen.press("alt+Home")
+            before = self._entries()
+            self.screen.press_until("ctrl+l", "the entry of a path", lambda: self._entries() > before, 30)
+        else:
+            self.screen.press("ctrl+a")
         self.type(str(path))
-        # The dialog looks up the file in the background, and ignores Enter meanwhile.
-        self.screen.press_until("Return", f"the dialog {title!r} to close", lambda: windows() == [], 30)
+        # The dialog looks up the file in the background; Enter meanwhile is ignored, or begins it again.
+        self.screen.press_until("Return", f"the dialog {title!r} to close", lambda: windows() == [], 60, pause=4)
+
+    def _entries(self):
+        return sum(one[0] in ("text", "entry") for one in self.elements())
 
     @property
     def commands(self):

@@ -66,14 +66,14 @@ class Screen:
     def press(self, key):
         brief(["xdotool", "key", key], environment=self.environment)
 
-    def press_until(self, key, what, look, seconds):
+    def press_until(self, key, what, look, seconds, pause=0.7):
         """Presses a key until a state is reached: Chromium ignores keys for half a second after a sheet appears."""
         pressed = 0.0
 
         def look_or_press():
             nonlocal pressed
             seen = look()
-            if not seen and time.monotonic() - pressed > 0.7:
+            if not seen and time.monotonic() - pressed > pause:
                 self.press(key)
                 pressed = time.monotonic()
             return seen

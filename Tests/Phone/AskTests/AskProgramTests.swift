@@ -85,7 +85,7 @@ struct AskProgramTests {
         #expect(program.finish(.done))
         #expect(!program.finish(.done), "there is one end")
         await #expect(throws: AskRefusal.declined) { try await program.ask(pin()) }
-        try await script.untilLogged("end")
+        try await Waiting.until("the program's end") { script.log.last == "end" }
         let kinds = script.log.map { $0.prefix { $0 != ":" && $0 != "," } }
         #expect(kinds == ["{\"state\"", "{\"ask\"", "{\"notice\"", "{\"ask\"", "{\"end\"", "end"])
         try await script.untilGone()

@@ -100,6 +100,19 @@ struct ListenerAdmissionTests {
         #expect(try admitted(at: now + .seconds(60)) == 4)
     }
 
+    @Test("leaves the second half of the rate of phones that begin to listen to sources that open few tunnels")
+    func scarceRate() throws {
+        let admission = admission {
+            // Sixty at once.
+            ($0.listenersPerMinute, $0.listenersPerSource, $0.newPerMinuteAndSource) = (1_800, 0, 100)
+        }
+        var taken = 0
+        while taken < 60, try request(phone.listenRequest(), admission).refusal == nil { taken += 1 }
+        #expect(taken == 31)
+        #expect(try request(phone.listenRequest(), admission).refusal == .tooManyListeners)
+        #expect(try request(phone.listenRequest(), from: 8, admission).refusal == nil)
+    }
+
     @Test("refuses the pages of other websites by default")
     func pages() throws {
         #expect(RelayConfiguration(listen: [], transport: .plaintext).checksOrigin)

@@ -145,6 +145,8 @@ struct RelayTLSTests {
             return try #require(RelayCertificate.chain(certificateFile: folder + "/read.pem"))
         }
         try await files.issue("leaf", by: "own")
+        let others = try await CertificateFiles()
+        // Later than the start of all certificates.
         let now = Int(Date.now.timeIntervalSince1970)
         let complete = try chain(text("leaf") + text("own"))
         let leaf = try chain(text("leaf"))
@@ -153,7 +155,6 @@ struct RelayTLSTests {
         #expect(leaf.problem(replacing: complete, now: now) == "the issuers' certificates are missing")
         #expect(try chain(text("own")).problem(replacing: complete, now: now) == nil, "its own issuer")
         // The second authority has the same name and another key.
-        let others = try await CertificateFiles()
         for issuer in [text("other"), TestFile.text(others.directory + "/own.pem")] {
             #expect(issuer.contains("BEGIN CERTIFICATE"))
             let foreign = try chain(text("leaf") + issuer)
