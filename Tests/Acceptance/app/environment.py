@@ -154,7 +154,9 @@ class App:
         brief(["xdotool", "windowfocus", "--sync", shown], environment=self._environment)
         if path.exists():
             # The dialog for existing files begins with the recent ones, among which it ignores a path, and has no entry yet.
-            self.screen.press("alt+Home")
+            # The entry would close if the dialog changed its folder later.
+            home = Path(self._environment["HOME"]).name
+            self.screen.press_until("alt+Home", "the home folder", lambda: home in self.names(), 60, pause=4)
             before = self._entries()
             self.screen.press_until("ctrl+l", "the entry of a path", lambda: self._entries() > before, 30)
         else:

@@ -94,9 +94,9 @@ ctap.selection()
 assert refusal(lambda: ctap.client_pin(2, 2)) == CtapError.ERR.INVALID_COMMAND
 
 # Keepalives, and a cancellation after the third one.
-cancel, begin, seen = threading.Event(), time.monotonic(), []
+cancel, seen = threading.Event(), []
 threading.Timer(0.25, cancel.set).start()
 waiting = lambda: create(ctap, "wait.example", event=cancel, on_keepalive=seen.append)
 assert refusal(waiting) == CtapError.ERR.KEEPALIVE_CANCEL
-assert seen == [2] and time.monotonic() - begin < 10
+assert seen == [2]
 assert device.ping(b"still there") == b"still there"

@@ -124,6 +124,6 @@ while not touched.value:
 
 # A cancellation during keepalives.
 threading.Timer(0.3, lambda: check("fido_dev_cancel", device)).start()
-begin = time.monotonic()
-assert create(b"wait.example")[0] == 0x2D and time.monotonic() - begin < 10
+# At its own time limit, the key says something else.
+assert create(b"wait.example")[0] == 0x2D
 check("fido_dev_close", device)
