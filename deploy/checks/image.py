@@ -91,6 +91,9 @@ def main():
             (folder / "root" / name).mkdir(exist_ok=True)
         (folder / "root").chmod(0o755)
         print(f"{archive.name}: all digests are right")
+        authorities = (folder / "root/etc/ssl/certs/ca-certificates.crt").read_text().count("BEGIN CERTIFICATE")
+        if authorities < 100:
+            fail(f"the image has {authorities} certificate authorities")
         if archive.name.startswith("hybrid-relay"):
             run_relay(folder / "root", config, version)
         else:
