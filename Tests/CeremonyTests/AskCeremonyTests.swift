@@ -63,21 +63,20 @@ struct AskCeremonyTests {
             #expect(consent["replaces"] == .list([]))
             _ = try await Self.register(environment, "bob@example.com")
 
-            let script = #"{\#(Self.pin),"account":[{"account":1}]}"#
-            let user = try AskedUser(in: environment.folder, "sign-in", script)
-            let signed = try await Self.run(environment, try await environment.site("request-options"), user)
-            signed.expectSuccess()
-            try await environment.site("verify-request", input: signed.client.output)
-            try await user.untilEnded()
+            let user = try await Self.signIn(environment, "sign-in")
             #expect(try user.story() == states + ["pin", "account", "answered", "done", "done"])
             let pin = try #require(try user.questions("pin").first)
             #expect(pin["ask"] == .number(1) && pin["timeout"] == .number(60) && pin["operation"] == "sign-in")
             #expect(pin["relay"] == .text(CeremonyEnvironment.host) && pin["codeAge"] != nil)
             #expect(pin["warnings"] == .list(["virtual-radio"]))
-            guard case .list(let accounts)? = try user.questions("account").first?["accounts"] else {
-                throw JSONValue.Missing.key("accounts")
-            }
+            let accounts = try Self.accounts(user)
             #expect(accounts.compactMap { $0["name"] } == ["bob@example.com", "ada@example.com"])
+            #expect(accounts.allSatisfy { $0["lastUsed"] == nil }, "both have only been created")
+            let used = try Self.accounts(try await Self.signIn(environment, "sign-in-again")).map { $0["lastUsed"] }
+            guard used.count == 2, used[0] == nil, case .number? = used[1] else {
+                Issue.record("expected the time of ada's sign-in only; found \(used)")
+                return
+            }
             // The site's own record names the account of the passkey.
             let listed = try await Self.list(environment)
             #expect(listed.contains { $0.hasSuffix("\"ada@example.com\"") && !$0.contains("never") }, "\(listed)")
@@ -86,6 +85,24 @@ struct AskCeremonyTests {
             #expect(environment.confirmations == 0)
             #expect(try user.lines().contains { $0["notice"] == "virtual-radio" && $0["message"] != nil })
         }
+    }
+
+    /// Signs in with the second account.
+    private static func signIn(_ environment: CeremonyEnvironment, _ name: String) async throws -> AskedUser {
+        let user = try AskedUser(in: environment.folder, name, #"{\#(Self.pin),"account":[{"account":1}]}"#)
+        let signed = try await run(environment, try await environment.site("request-options"), user)
+        signed.expectSuccess()
+        try await environment.site("verify-request", input: signed.client.output)
+        try await user.untilEnded()
+        return user
+    }
+
+    /// Returns the accounts of a question.
+    private static func accounts(_ user: AskedUser) throws -> [JSONValue] {
+        guard case .list(let accounts)? = try user.questions("account").first?["accounts"] else {
+            throw JSONValue.Missing.key("accounts")
+        }
+        return accounts
     }
 
     /// Returns the lines of `passkeys list`, which asks with pinentry.

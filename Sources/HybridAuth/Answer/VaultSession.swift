@@ -8,6 +8,7 @@ internal import HybridPrimitives
 internal import HybridProgram
 internal import HybridSession
 internal import HybridTPM
+internal import HybridThreads
 internal import HybridVault
 
 /// The vault during a session with another device, whose requests its passkeys answer.
@@ -33,7 +34,7 @@ struct VaultSession: Sendable {
         let fingerprint = FingerprintPrompt(vault, progress)
         var prompts = prompts
         prompts.context.fingerprint = fingerprint
-        let store = ReportingVault(vault: vault, fingerprint: fingerprint, progress: progress)
+        let store = ReportingVault(vault: vault, context: prompts.context, progress: progress)
         let authenticator = Authenticator(store: store, user: prompts)
         let outcome = try await withCleanup {
             await fingerprint?.finish()
@@ -80,16 +81,16 @@ struct VaultSession: Sendable {
     }
 }
 
-/// A vault that reports the files it ignores when it is unlocked.
+/// A vault that reports the files it ignores when it is unlocked, and tells the prompts that it is.
 private struct ReportingVault: CredentialStore {
     let vault: Vault
-    let fingerprint: FingerprintPrompt?
+    let context: SignInContext
     let progress: AnswerProgress
 
     func unlock(with pin: PIN) async throws(UnlockFailure) -> any UnlockedCredentialStore {
         let unlocked = try await vault.unlockVault(with: pin)
         report(unlocked)
-        fingerprint?.hold(unlocked)
+        context.fingerprint?.hold(unlocked)
         return unlocked
     }
 
@@ -100,6 +101,7 @@ private struct ReportingVault: CredentialStore {
     }
 
     private func report(_ unlocked: UnlockedVault) {
+        context.unlocked.withLock { $0 = unlocked }
         for line in unlocked.warnings.lines { progress.notify("vault-file-ignored", line) }
     }
 }

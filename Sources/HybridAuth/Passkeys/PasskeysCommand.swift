@@ -147,6 +147,11 @@ struct PasskeyHistory {
     init(_ vault: UnlockedVault) async throws {
         let (all, warnings) = try await vault.uses()
         report(warnings)
+        self.init(all)
+    }
+
+    /// Groups uses, of which the latest come first.
+    init(_ all: [PasskeyUse]) {
         self.all = all
         uses = Dictionary(grouping: all, by: \.record)
     }

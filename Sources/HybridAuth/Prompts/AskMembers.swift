@@ -86,12 +86,19 @@ enum AskMembers {
     /// Maximum lengths of names in bytes; a shorter one is used if the question does not fit a line.
     static let nameLengths = [1024, 256, 64]
 
-    /// Returns an account.
-    static func account(_ account: UserEntity, isEncryptionKey: Bool, names length: Int = nameLengths[0]) -> JSONText {
+    /// Returns an account, and when it was last used in seconds since 1970, if that is known.
+    static func account(
+        _ account: UserEntity,
+        lastUsed: UInt64? = nil,
+        isEncryptionKey: Bool,
+        names length: Int = nameLengths[0]
+    ) -> JSONText {
         let name = isEncryptionKey ? EncryptionKeyText.name(account.name) : account.name
-        return .object([
+        let names: [Member] = [
             ("name", .string(cut(name, length))), ("displayName", .string(cut(account.displayName, length))),
-        ])
+        ]
+        let time = lastUsed.flatMap { Int(exactly: $0) }.map { [("lastUsed", JSONText.number($0))] }
+        return .object(names + (time ?? []))
     }
 
     /// Returns the beginning of a name, of which a window shows at most 192 bytes in any case.

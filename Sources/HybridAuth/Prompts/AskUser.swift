@@ -120,8 +120,11 @@ struct AskUser: UserInteraction {
     ) async throws(UserRefusal) -> Int {
         let isKey = operation.relyingParty.isEncryptionKey
         let shown = accounts.prefix(AskQuestion.maximumAccounts)
+        let used = accounts.count > 1 ? await context.lastUses(at: operation.relyingParty) : [:]
         let question = AskMembers.fitting { length in
-            let list = shown.map { AskMembers.account($0, isEncryptionKey: isKey, names: length) }
+            let list = shown.map {
+                AskMembers.account($0, lastUsed: used[$0.id], isEncryptionKey: isKey, names: length)
+            }
             let members: [AskMembers.Member] = [("accounts", .array(list))]
             let request = AskMembers.request(operation, context)
             return AskQuestion(.account, within: Self.limit, request + members + AskMembers.data(operation))

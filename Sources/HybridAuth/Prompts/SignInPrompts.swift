@@ -6,6 +6,7 @@ internal import HybridCaBLE
 internal import HybridPinentry
 internal import HybridPrimitives
 internal import HybridThreads
+internal import HybridVault
 
 /// The circumstances of a request, which its prompts show.
 struct SignInContext: Sendable {
@@ -21,6 +22,8 @@ struct SignInContext: Sendable {
     var fingerprint: FingerprintPrompt?
     /// The code of a link that was offered in this session.
     let linkCode = Locked<LinkCode?>(nil)
+    /// The vault, once a request has unlocked it.
+    let unlocked = Locked<UnlockedVault?>(nil)
 
     init(transport: ClientTransport, age: UInt64?, virtualRadio: Bool, computer: String? = nil) {
         (self.transport, self.age, self.virtualRadio, self.computer) = (transport, age, virtualRadio, computer)
@@ -28,6 +31,18 @@ struct SignInContext: Sendable {
 
     /// The code of a link that was offered in this session; `nil` if there is none.
     var offeredLink: LinkCode? { linkCode.withLock { $0 } }
+
+    /// Returns when the accounts of a relying party were last used, in seconds since 1970; empty if that can't be read,
+    /// because it only informs the user.
+    func lastUses(at relyingParty: RelyingPartyID) async -> [UserHandle: UInt64] {
+        guard let vault = unlocked.withLock({ $0 }), let history = try? await vault.uses().uses,
+            let passkeys = try? await vault.summaries()
+        else { return [:] }
+        let uses = PasskeyHistory(history)
+        let times = passkeys.filter { $0.relyingParty == relyingParty }
+            .compactMap { passkey in passkey.user.flatMap { user in uses.lastUse(of: passkey).map { (user.id, $0) } } }
+        return Dictionary(times, uniquingKeysWith: max)
+    }
 }
 
 /// The user of this device during a request, who is asked by a program or through pinentry.
