@@ -27,9 +27,19 @@ package struct SheetAnswer: SecretMaterial {
         SheetAnswer(plain: #"{"answer":\#(number),"account":\#(index)}"#)
     }
 
+    /// The user agreed and typed a name, in UTF-8.
+    static func agree(_ number: Int, named name: SecretBytes) -> SheetAnswer {
+        text(name, after: #"{"answer":\#(number),"agree":true,"name":""#)
+    }
+
     /// The user typed a secret, in UTF-8.
     static func text(_ secret: SecretBytes, as member: String, _ number: Int) -> SheetAnswer {
-        let start = Array(#"{"answer":\#(number),"\#(member)":""#.utf8)
+        text(secret, after: #"{"answer":\#(number),"\#(member)":""#)
+    }
+
+    /// Returns a line that ends with a text.
+    private static func text(_ secret: SecretBytes, after head: String) -> SheetAnswer {
+        let start = Array(head.utf8)
         let end = Array("\"}\n".utf8)
         // An escaped byte has six characters.
         let buffer = SecretBytes(count: start.count + 6 * secret.memory.count + end.count)

@@ -147,6 +147,7 @@ extension SheetContent {
                 ),
                 tr("Each request still needs a tap, the PIN and Bluetooth."), tr("Link only your own computer."),
             ],
+            fields: [.computerName],
             agree: tr("Link"),
             decline: tr("Don't Link")
         )

@@ -70,6 +70,8 @@ package enum SheetField: Equatable, Sendable {
     case repeatedPassphrase
     /// A group of the recovery code, counted from 1.
     case group(Int)
+    /// A name for the computer, or nothing.
+    case computerName
 
     /// True for a PIN, for which a number pad suffices at first.
     package var isPIN: Bool { self == .pin || self == .newPIN || self == .repeatedPIN }
@@ -77,8 +79,11 @@ package enum SheetField: Equatable, Sendable {
     /// True if the text is visible while it is typed.
     package var isVisible: Bool {
         if case .group = self { return true }
-        return false
+        return self == .computerName
     }
+
+    /// True if the field may stay empty; then the question is read before the keyboard appears.
+    package var isOptional: Bool { self == .computerName }
 }
 
 /// The state of the sheet.

@@ -184,6 +184,10 @@ package struct SheetModel {
         let answer: SheetAnswer
         switch question.answer {
         case .agreement: answer = .agree(question.number)
+        case .namedAgreement:
+            guard let name = typed.first else { return nil }
+            guard name.memory.count <= SheetQuestion.maximumName else { return complain(tr("That is too long."), 0) }
+            answer = name.memory.isEmpty ? .agree(question.number) : .agree(question.number, named: name)
         case .account:
             let chosen = content.accounts.count == 1 ? 0 : account
             guard let chosen, content.accounts.indices.contains(chosen) else { return complain(tr("Choose one."), 0) }

@@ -17,6 +17,8 @@ struct SheetQuestion {
     enum Answer {
         /// Agreement, without more.
         case agreement
+        /// Agreement, with a name if one is typed.
+        case namedAgreement
         /// One of the accounts.
         case account
         /// A text, as the named member.
@@ -70,7 +72,7 @@ struct SheetQuestion {
             answer = .agreement
             content = try .deletion(question, site.required())
         case "link":
-            answer = .agreement
+            answer = .namedAgreement
             content = try .link(question)
         case "opened-link":
             answer = .agreement
@@ -88,6 +90,8 @@ struct SheetQuestion {
     private static let maximumPIN = 255
     private static let maximumNewPIN = 63
     private static let maximumSecret = 1024
+    /// Maximum length of a computer's name in bytes.
+    static let maximumName = 128
 }
 
 extension SheetSite? {

@@ -94,6 +94,7 @@ final class SheetFields {
         case .newPassphrase: tr("New passphrase")
         case .repeatedPassphrase: tr("New passphrase again")
         case .group(let number): tr("Group {number}", ["number": "\(number)"])
+        case .computerName: tr("Name of the computer (optional)")
         }
     }
 }

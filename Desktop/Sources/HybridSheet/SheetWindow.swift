@@ -173,7 +173,7 @@ final class SheetWindow {
     }
 
     private func giveFocus(_ content: SheetContent) {
-        if !content.fields.isEmpty {
+        if let first = content.fields.first, !first.isOptional || content.problem != nil {
             fields.focus(content.problem == nil ? 0 : content.wrongField)
         } else if content.accounts.count > 1 {
             accounts.focus()

@@ -204,7 +204,38 @@ struct SheetRequestTests {
         #expect(link.details.first?.hasSuffix("through the relay cable.example.") == true && link.agree == "Link")
         let members = #""relay":"cable.example","codeAge":500,"warnings":["old-code"]"#
         let opened = TimedSheet(Line.ask("opened-link", members)).content
+        #expect(opened.fields == [])
         #expect(opened.details.contains("The code was made 8 minutes ago.") && opened.warnings.count == 1)
+    }
+}
+
+@Suite("The name of a linked computer")
+struct ComputerNameTests {
+    private var sheet: TimedSheet { TimedSheet(Line.ask("link", #""relay":"cable.example""#)) }
+
+    @Test("is optional, and the keyboard does not cover the question")
+    func optional() {
+        var sheet = sheet
+        #expect(sheet.content.fields == [.computerName] && SheetField.computerName.isOptional)
+        #expect(SheetField.computerName.isVisible && !SheetField.pin.isOptional)
+        sheet.agree("")
+        #expect(sheet.answers == [#"{"answer":1,"agree":true}"#])
+    }
+
+    @Test("is part of the agreement, escaped")
+    func typed() {
+        var sheet = sheet
+        sheet.agree(#"the "big" one"#)
+        #expect(sheet.answers == [#"{"answer":1,"agree":true,"name":"the \"big\" one"}"#])
+    }
+
+    @Test("has at most 128 bytes")
+    func long() {
+        var sheet = sheet
+        #expect(sheet.agree(String(repeating: "é", count: 65)) == "That is too long.")
+        #expect(sheet.answers == [])
+        sheet.agree(String(repeating: "é", count: 64))
+        #expect(sheet.answers.count == 1)
     }
 }
 

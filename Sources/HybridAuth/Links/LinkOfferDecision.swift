@@ -49,9 +49,9 @@ struct LinkOfferDecision: Sendable {
             progress.notify("link-not-possible", error.sentence)
             return nil
         }
-        guard try await LinkOfferPrompt(questioner: questioner).ask(relay: domain.host) else { return nil }
-        let label = "Computer of \(LocalTime.text(WallClock.realtime.now()))"
-        return try newLink(label, store, progress)
+        let answer = try await LinkOfferPrompt(questioner: questioner).ask(relay: domain.host)
+        guard case .agreed(let label) = answer else { return nil }
+        return try newLink(label ?? "Computer of \(LocalTime.text(WallClock.realtime.now()))", store, progress)
     }
 
     /// Returns a link that uses the push subscription in reserve, if push is wanted.

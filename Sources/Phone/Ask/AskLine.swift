@@ -19,6 +19,8 @@ struct AskLine {
     private(set) var account: Int?
     private(set) var agree: Bool?
     private(set) var decline: Bool?
+    /// The name that the user gives what the question is about, together with ``agree``.
+    private(set) var name: PinentrySecret?
 
     /// Parses a line without its end; `nil` for any other text than such an object.
     init?(_ line: UnsafeRawBufferPointer) {
@@ -47,13 +49,14 @@ struct AskLine {
         if isName("decline") { return set(&decline, scanner.boolean()) }
         if isName("pin") { return set(&pin, scanner.string()) }
         if isName("secret") { return set(&secret, scanner.string()) }
+        if isName("name") { return set(&self.name, scanner.string()) }
         return false
     }
 
     /// True if the line is the greeting of a version.
     func isGreeting(of version: Int) -> Bool {
         ready == version && answer == nil && pin == nil && secret == nil && account == nil && agree == nil
-            && decline == nil
+            && decline == nil && name == nil
     }
 
     /// Returns the answer to a question of this form.
@@ -62,11 +65,13 @@ struct AskLine {
     func answer(to form: AskQuestion.Form) throws(AskRefusal) -> AskAnswer {
         let others = [ready == nil, pin == nil, secret == nil, account == nil, agree == nil, decline == nil]
         guard answer != nil, others.count(where: { !$0 }) == 1 else { throw .declined }
+        guard name == nil || form == .namedAgreement else { throw .declined }
         switch form {
         case .pin: if let pin { return .typed(pin) }
         case .secret: if let secret { return .typed(secret) }
         case .account(let count): if let account, account < count { return .account(account) }
         case .agreement: if agree == true { return .agreed }
+        case .namedAgreement: if agree == true { return name.map(AskAnswer.named) ?? .agreed }
         }
         throw .declined
     }

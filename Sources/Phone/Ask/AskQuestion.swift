@@ -50,6 +50,8 @@ package struct AskQuestion: Sendable {
         case account(of: Int)
         /// The member `agree`.
         case agreement
+        /// The member `agree`, and `name` if the user gives one.
+        case namedAgreement
     }
 
     /// The kind.
@@ -74,7 +76,8 @@ package struct AskQuestion: Sendable {
         case .newPIN, .pin: .pin
         case .secret, .newSecret: .secret
         case .account: .account(of: members.first { $0.0 == "accounts" }?.1.elements?.count ?? 0)
-        case .create, .notice, .link, .openedLink, .delete, .recoveryCode, .question: .agreement
+        case .link: .namedAgreement
+        case .create, .notice, .openedLink, .delete, .recoveryCode, .question: .agreement
         }
     }
 
@@ -99,6 +102,8 @@ package enum AskAnswer: Sendable {
     case account(Int)
     /// The user agreed.
     case agreed
+    /// The user agreed and typed a name.
+    case named(PinentrySecret)
 }
 
 /// The reason why a question was not answered.

@@ -183,6 +183,19 @@ def recovery_code(env, name):
         sheet.until_answered({"answer": 1, "agree": True})
 
 
+def computer_name(env, name):
+    """A link can be named; without a name, the button alone agrees."""
+    link = {"kind": "link", "relay": "cable.example", "timeout": 60}
+    with env.open(name, screen=PHONE) as sheet:
+        sheet.send(ask(1, link))
+        sheet.tap("button", "Link")
+        sheet.until_answered({"answer": 1, "agree": True})
+        sheet.send(ask(2, link))
+        sheet.tap("text", "Name of the computer (optional)")
+        sheet.type("work laptop\n")
+        sheet.until_answered({"answer": 2, "agree": True, "name": "work laptop"})
+
+
 def failure(env, name):
     """A failure stays until it is closed, also after the end of the input."""
     with env.open(name, screen=PHONE) as sheet:
@@ -341,6 +354,7 @@ CASES = {
     "wrong-pin": wrong_pin,
     "new-pin": new_pin,
     "recovery-code": recovery_code,
+    "computer-name": computer_name,
     "failure": failure,
     "end-of-input": end_of_input,
     "protected": protected,

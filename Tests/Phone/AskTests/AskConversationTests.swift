@@ -23,6 +23,7 @@ extension AskConversation {
         case .success(.typed(let secret))?: "typed \(secret.text)"
         case .success(.account(let index))?: "account \(index)"
         case .success(.agreed)?: "agreed"
+        case .success(.named(let name))?: "named \(name.text)"
         case .failure(let refusal)?: "\(refusal)"
         case nil: nil
         }
@@ -85,6 +86,19 @@ struct AskConversationTests {
         #expect(conversation.words == nil)
         conversation.receive("{\"answer\":1,\(answer)}")
         #expect(conversation.words == words)
+    }
+
+    @Test("A name belongs to the agreement to a link", arguments: AskQuestion.Kind.allCases)
+    func name(kind: AskQuestion.Kind) throws {
+        var conversation = AskConversation.ready
+        _ = try conversation.ask(.sample(kind))
+        conversation.receive(#"{"answer":1,"name":"studio","agree":true}"#)
+        #expect(conversation.words == (kind == .link ? "named studio" : "declined"))
+        for answer in [#""name":"studio""#, #""agree":false,"name":"studio""#, #""decline":true,"name":"studio""#] {
+            _ = try conversation.ask(.sample(.link))
+            conversation.receive("{\"answer\":\(conversation.number),\(answer)}")
+            #expect(conversation.words == "declined", "\(answer)")
+        }
     }
 
     @Test("Every kind has been tested") func allKinds() { #expect(AskQuestion.Kind.allCases.count == 12) }

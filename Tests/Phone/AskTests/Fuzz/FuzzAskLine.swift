@@ -33,7 +33,7 @@ private func receive(_ bytes: [UInt8], _ question: AskQuestion, _ conversation: 
     try invariant(line == nil || json != nil, "a line is JSON")
     let number = line?.answer
     try invariant(number == json?.member("answer")?.integer() || line == nil, "numbers are read alike")
-    for (name, secret) in [("pin", line?.pin), ("secret", line?.secret)] {
+    for (name, secret) in [("pin", line?.pin), ("secret", line?.secret), ("name", line?.name)] {
         guard let secret else { continue }
         let text = try present(json?.member(name)?.text, "a secret is a string")
         try invariant(secret.withUnsafeBytes { Array($0) } == Array(text.utf8), "secrets are read alike")
@@ -47,7 +47,8 @@ private func receive(_ bytes: [UInt8], _ question: AskQuestion, _ conversation: 
     case (.typed, .pin): try invariant(decoded.pin != nil, "the answer is a PIN")
     case (.typed, .secret): try invariant(decoded.secret != nil, "the answer is a secret")
     case (.account(let index), .account(let count)): try invariant((0..<count).contains(index), "the account exists")
-    case (.agreed, .agreement): try invariant(decoded.agree == true, "the answer is consent")
+    case (.agreed, .agreement), (.agreed, .namedAgreement), (.named, .namedAgreement):
+        try invariant(decoded.agree == true, "the answer is consent")
     default: try invariant(false, "the answer is of the question's form")
     }
     return true
