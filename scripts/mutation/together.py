@@ -66,7 +66,9 @@ class Together:
             self._compile()
             built = os.path.realpath(os.path.join(self._copy.scratch, "debug"))
             for folder in glob.glob(built + "-run-*"):
-                if not os.path.exists(f"/proc/{folder.rpartition('-')[2]}"):
+                process = folder.rpartition("-")[2]
+                # A run that crashed may have had the same number.
+                if process == str(os.getpid()) or not os.path.exists(f"/proc/{process}"):
                     shutil.rmtree(folder)
             self._programs = f"{built}-run-{os.getpid()}"
             os.mkdir(self._programs)

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import statistics
 import time
 
 from tpm_environment import PASSPHRASE, PIN
@@ -173,16 +172,16 @@ def doctor(environment):
 
 def speed(environment):
     """The time of an unlock with and without the TPM."""
-    medians, count = [], 20 if environment.is_thorough else 3
+    fastest, count = [], 20 if environment.is_thorough else 3
     for device in (environment.device_with_vault(), environment.device_with_tpm()):
         times = []
         for _ in range(count):
             began = time.monotonic()
             device.opens()
             times.append(time.monotonic() - began)
-        medians.append(statistics.median(times))
-    must(medians[1] < medians[0] + environment.allowance, f"the TPM costs {medians[1] - medians[0]:.2f} s")
-    return f"median of {count} unlocks {medians[0] * 1000:.0f} ms without the TPM, {medians[1] * 1000:.0f} ms with it"
+        fastest.append(min(times))
+    must(fastest[1] < fastest[0] + environment.allowance, f"the TPM costs {fastest[1] - fastest[0]:.2f} s")
+    return f"fastest of {count} unlocks {fastest[0] * 1000:.0f} ms without the TPM, {fastest[1] * 1000:.0f} ms with it"
 
 
 CASES = {"tpm-enabling": enabling, "tpm-guessing": guessing, "tpm-recovery": recovery_by_time, "tpm-lost": lost_tpms,

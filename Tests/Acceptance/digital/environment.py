@@ -12,7 +12,7 @@ from harness.programs import Program
 from harness.radio import VirtualRadio
 from harness.relay import DOMAIN, HOST, Relay
 from harness.screen import Screen
-from harness.waiting import Failed, Waiting
+from harness.waiting import Failed, Waiting, poll
 from harness.website import Website
 
 REQUEST = {"digital": {"requests": [{"protocol": "openid4vp-v1-unsigned", "data": {
@@ -108,6 +108,9 @@ class DigitalEnvironment(TestEnvironment):
             page = page or next((said for said in tab.heard() if said["event"] in ("fulfilled", "rejected")), None)
             return page
 
+        # The phone ends before Chromium knows it.
+        if script.startswith("vanish"):
+            poll(answer, 5)
         # After some failures, the dialog stays until the user closes it.
         self._screen.press_until("Escape", "Chromium to answer the page", answer, 120)
         if page["event"] == "fulfilled":

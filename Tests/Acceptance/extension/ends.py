@@ -26,7 +26,7 @@ def left_at_once(env):
         options, next_page = json.dumps(env.site.creation_options()), json.dumps(env.address("news.localhost"))
         env.tab.evaluate(f"void perform('create', {options}); location.href = {next_page}; 0")
         env.tab.wait_for("ready", "the next page to load", 30)
-        env.waiting.until("the record of the request to go", lambda: not env.records()["requests"], 10)
+        env.waiting.until("the record of the request to go", lambda: not env.records()["requests"], 60)
         env.tab.open(env.site.address)
     env.answered(*env.request())
 
@@ -44,11 +44,11 @@ def left_unnoticed(env):
         }; 0""")
     # The only tab, because each list would wait.
     env.ask()
-    env.waiting.until("the extension to list the frames", lambda: worker.evaluate("globalThis.isListed === true"), 10)
+    env.waiting.until("the extension to list the frames", lambda: worker.evaluate("globalThis.isListed === true"), 60)
     env.tab.open(env.address("news.localhost"))
     worker.evaluate("goOn(); 0")
     worker.detach()
-    env.waiting.until("the record of the request to go", lambda: not env.records()["requests"], 10)
+    env.waiting.until("the record of the request to go", lambda: not env.records()["requests"], 60)
     env.tab.open(env.site.address)
 
 
@@ -81,7 +81,7 @@ def stays(env):
     options, call = env.request()
     env.tab.evaluate("""history.pushState({}, "", "/other"); location.hash = "part"; addFrame("about:blank");
         history.replaceState({}, "", "/third"); history.back(); 0""")
-    env.waiting.until("the address to change", lambda: env.tab.evaluate("location.pathname") != "/third", 10)
+    env.waiting.until("the address to change", lambda: env.tab.evaluate("location.pathname") != "/third", 60)
     other = env.new_page(env.address("news.localhost"))
     other.close()
     env.tab.show()
@@ -92,9 +92,9 @@ def stays(env):
 def time_limit(env):
     """Chromium ends no request of a proxy. The limit is the page's, raised to 180 s by Chromium, and ten minutes at most."""
     worker = env.worker()
-    # Minutes pass in less than a second.
+    # Minutes pass in seconds.
     worker.evaluate("""globalThis.exactly = setTimeout;
-        setTimeout = (call, delay) => exactly(call, delay < 100000 ? delay : delay / 300); 0""")
+        setTimeout = (call, delay) => exactly(call, delay < 100000 ? delay : delay / 60); 0""")
     for timeout in (1, 72_000_000):
         options = {**env.site.request_options(allow="any"), "timeout": timeout}
         _, call = env.request(options=options)

@@ -133,7 +133,7 @@ class ExtensionEnvironment(TestEnvironment):
 
         return self.waiting.until("a host to get the page's request", found, 30)
 
-    def result(self, tab=None, what="the request", seconds=10):
+    def result(self, tab=None, what="the request", seconds=60):
         """Returns the page's message when its request has ended."""
         tab = tab or self.tab
         return self.waiting.until(f"the page to get an end of {what}", lambda: next(
@@ -145,7 +145,7 @@ class ExtensionEnvironment(TestEnvironment):
         must(said["event"] == "fulfilled", f"expected a response; the page got {said}")
         return said["response"]
 
-    def rejected(self, name, tab=None, what="the request", seconds=10):
+    def rejected(self, name, tab=None, what="the request", seconds=60):
         """Returns the message of a rejection with this name."""
         said = self.result(tab, what, seconds)
         must(said.get("error") == name, f"{what}: expected {name}; the page got {said}")
@@ -157,7 +157,7 @@ class ExtensionEnvironment(TestEnvironment):
         self.site.verify_request(self.fulfilled(tab), options["challenge"])
         self.ended(call)
 
-    def ended(self, call, seconds=10):
+    def ended(self, call, seconds=60):
         """Returns when the extension has closed the port, and the process has ended."""
         self.waiting.until("the request's host to end", lambda: call.is_closed and
                            call.process not in self.hosts.running, seconds)
@@ -246,7 +246,7 @@ class ExtensionEnvironment(TestEnvironment):
         must(found, "expected a process of the extension; there is none")
         for process in found:
             os.kill(process, signal.SIGKILL)
-        self.waiting.until("the extension's process to end", lambda: not self.worker_processes(), 10)
+        self.waiting.until("the extension's process to end", lambda: not self.worker_processes(), 60)
 
     def end_browser(self):
         self.waiting.forget(self.browser.program)
@@ -263,9 +263,9 @@ class ExtensionEnvironment(TestEnvironment):
         complaints = []
         try:
             # Among them those of requests that no case expected.
-            self.waiting.until("all hosts to end", lambda: not self.hosts.running, 10)
+            self.waiting.until("all hosts to end", lambda: not self.hosts.running, 60)
             if self.browser.program.status is None:
-                self.waiting.until("the records of requests to go", lambda: not self.records()["requests"], 10)
+                self.waiting.until("the records of requests to go", lambda: not self.records()["requests"], 60)
         except Failed as error:
             complaints.append(str(error))
         if (failed or complaints) and self.browser.program.status is None:

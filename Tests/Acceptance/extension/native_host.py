@@ -109,7 +109,8 @@ class NativeHosts:
 
     @property
     def running(self):
-        return set(filter(is_running, self._processes))
+        # A copy, because a host may start meanwhile.
+        return set(filter(is_running, tuple(self._processes)))
 
     def _accept(self):
         try:

@@ -8,7 +8,7 @@ import linking
 import noise
 from environment import OurClient, PythonClient, PythonPhone
 from harness.relay import HOST
-from harness.waiting import must
+from harness.waiting import must, poll
 
 
 def _linked(env):
@@ -134,7 +134,8 @@ def thief(env):
         must(False, f"expected no byte of the phone; found {tunnel.receive(30)}")
     except linking.TunnelFailed as end:
         must(end.code is not None, f"expected the tunnel to be closed; found {end}")
-    must(not env.radio.adverts(), "expected the advert to be withdrawn")
+    # The phone waits for the relay's end of the tunnel first.
+    must(poll(lambda: not env.radio.adverts(), 30), "expected the advert to be withdrawn")
 
 
 def stranger(env):

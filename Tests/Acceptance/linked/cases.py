@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases of linked phones, one function each. They raise Failed with what was expected and found."""
 import secrets
+import time
 
 import cbor
 import linking
@@ -40,12 +41,16 @@ def restarted(env):
     client.sign_in(credential)
     phone.heard(f'answered the request of "{phone.label}"')
     env.waiting.forget(env.relay.program)
+    began = time.monotonic()
     must(not env.relay.stop(), "expected the relay to end")
     env.relay.start()
+    if time.monotonic() - began > 0.9:
+        return "not checked: the machine is too busy, and a phone returns later to a relay that was away for a second"
     # The phone returns within 5 s, for which the relay keeps the request.
     for count in (2, 3):
         client.sign_in(credential)
         phone.heard(f'answered the request of "{phone.label}"', count)
+    return None
 
 
 def python_client(env):

@@ -174,6 +174,8 @@ def window(env):
     receiving = receive(f"tee {seen} >&2")
     env.ended(giver.give(receiving.code, "--all"))
     env.ended(receiving)
+    # The program of the window outlives the receiver.
+    env.waiting.until("the window's last event", lambda: '"done"' in seen.read_text(), LIMIT)
     told = [json.loads(line) for line in seen.read_text().splitlines()]
     must(told[0]["event"] == "request" and told[0]["operation"] == "receive" and told[0]["timeout_ms"] == 120_000,
          f"expected the purpose first; found {told[0]}")

@@ -61,7 +61,7 @@ class Killed:
         giving = None
         # A receiver may be killed before it shows a code.
         if self._env.waiting.until(f"a code or the end ({where})", lambda: receiving.has_code or receiving.status, LIMIT) is True:
-            giving = self._giver.give(receiving.code, "--all", "--move", "--timeout", "5",
+            giving = self._giver.give(receiving.code, "--all", "--move", "--timeout", "30",
                                       prefix=prefix if self._role == "give" else ())
         killed, other = (giving, receiving) if self._role == "give" else (receiving, giving)
         self._env.waiting.until(f"its end ({where})", lambda: killed.status is not None, LIMIT)
@@ -129,8 +129,12 @@ def _join(env, old, new, role, prefix, where):
     joining = new.join("--no-wait", prefix=prefix if role == "join" else ())
     giving = None
     if env.waiting.until(f"a code or the end ({where})", lambda: joining.has_code or joining.status, LIMIT) is True:
-        giving = old.give(joining.code, "--timeout", "5", prefix=prefix if role == "hand over" else ())
-        env.waiting.until(f"the end ({where})", lambda: giving.status is not None, LIMIT)
+        giving = old.give(joining.code, "--timeout", "30", prefix=prefix if role == "hand over" else ())
+        # A device that is killed before it joins leaves the other one waiting.
+        env.waiting.until(f"the end ({where})", lambda: giving.status is not None or joining.status is not None, LIMIT)
+        if joining.status is not None and not joining.has("digits"):
+            giving.stop()
+        env.waiting.until(f"the giver's end ({where})", lambda: giving.status is not None, LIMIT)
         if not joining.has("digits"):
             joining.stop()
     env.waiting.until(f"its end ({where})", lambda: joining.status is not None, LIMIT)

@@ -43,13 +43,14 @@ class RemoteBrowser:
         (manifests / "hybrid.remote.json").write_text(
             (DEPLOYED / "hybrid.remote.json").read_text().replace("/usr/libexec/", "/tmp/bin/"))
         self.server = env.keep(Program(
-            "http.server", env.b.words("python3", "-m", "http.server", "--bind", "127.0.0.1", "--directory", "/tmp/site",
+            "http.server", env.b.words("python3", "-u", "-m", "http.server", "--bind", "127.0.0.1", "--directory", "/tmp/site",
                                        "8000"), log=env.folder.path("site.log"), environment=env.environment))
         self.browser = env.keep(Browser(
             SimpleNamespace(scratch=Path("/tmp/browser"), path=env.folder.path),
             SimpleNamespace(environment=env.folder.environment()), "unix:path=/tmp/there-is-no-bus", {OTHER: "127.0.0.1"}, env.waiting,
             command=env.b.words(), switches=("--headless=new", "--load-extension=/tmp/extension")))
         self.tab = self.browser.tab
+        until_serving(env, self.server)
         self.tab.open(f"{ORIGIN}/")
 
     def announce(self, agent):
@@ -198,6 +199,11 @@ def frame(env):
     must((data["crossOrigin"], data.get("topOrigin")) == (True, f"http://{OTHER}:8000"),
          f"expected the origin of the page around the frame; found {data}")
     browser.tab.open(f"{ORIGIN}/")
+
+
+def until_serving(env, server):
+    """Waits for a website: a page that does not load is not loaded again."""
+    env.waiting.until("the website", lambda: "Serving HTTP" in server.said(), 60)
 
 
 def _left(env, prompt, agent, what):

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
-from browser import PAGE, SALT, RemoteBrowser
+from browser import PAGE, SALT, RemoteBrowser, until_serving
 from environment import ORIGIN, RemoteEnvironment
 from harness.browser import Browser
 from harness.command import REPOSITORY
@@ -110,8 +110,9 @@ class InstalledBrowser(RemoteBrowser):
         shutil.copy(PAGE, env.b.folder / "site" / "index.html")
         env.b.inside("mkdir", "-p", f"{HOME}/.config/chromium", user=USER)
         self.server = env.keep(Program(
-            "http.server", env.b.words("python3", "-m", "http.server", "--bind", "127.0.0.1", "--directory", "/srv/site",
+            "http.server", env.b.words("python3", "-u", "-m", "http.server", "--bind", "127.0.0.1", "--directory", "/srv/site",
                                        "8000"), log=env.folder.path("site.log"), environment=env.environment))
+        until_serving(env, self.server)
 
     def start(self, *switches):
         env = self._env

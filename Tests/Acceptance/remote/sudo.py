@@ -135,7 +135,8 @@ def permits(env):
 def declined(env):
     """Declined on the phone, cancelled in the window."""
     sudo = _sudo(env)
-    run, count = sudo.run(), env.prompts.count
+    count = env.prompts.count
+    run = sudo.run()
     sudo.confirmed(run, Person(answer="no"))
     sudo.refused(run, count + 1)
     run = sudo.run()

@@ -175,7 +175,7 @@ def ssh_keys(env):
     prompt = env.question(ask)
     here = brief([env.openssh["ssh-add"], "-L"], environment=variables).stdout
     there = env.ssh(agent, "ssh-add -L")
-    env.ended(there, 10)
+    env.ended(there)
     must(here and there.said() == here == keygen.said(), f"expected the key on both hosts; found {there.said()} and {here}")
     prompt.answer("proceed")
     env.scanned(prompt, ask)

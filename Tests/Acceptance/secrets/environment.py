@@ -31,6 +31,7 @@ exec "$key" "$@"
 KEY = "backup"
 # The end of the question after a creation.
 QUESTION = "on your phone now?"
+COPY_QUESTION = "Its last six characters: "
 
 
 class SecretsEnvironment(KeyEnvironment):
@@ -145,10 +146,12 @@ class SecretsEnvironment(KeyEnvironment):
         return prompts, create
 
     def shown_key(self, program):
-        """Waits for an age key and a question on a terminal; returns the key."""
+        """Waits for an age key and the question about its copy on a terminal; returns the key.
+
+        The program discards what was typed before the question.
+        """
         def look():
-            _asks(program, "")
-            return re.search(r"AGE-SECRET-KEY-1[A-Z0-9]{58}(?=\s)", program.said())
+            return _asks(program, COPY_QUESTION) and re.search(r"AGE-SECRET-KEY-1[A-Z0-9]{58}(?=\s)", program.said())
 
         return self.waiting.until("an age key on the terminal", look, LIMIT)[0]
 

@@ -25,8 +25,8 @@ CREATE = ("create", "broken", "--no-copy", "--also-to")
 def creates_nothing(env, *phones, texts=()):
     """Checks that a creation fails and leaves no file; returns the sessions of phones in Python."""
     recipient = age.recipient_of(age.point_of(age.private_key(age.new_identity())))
-    program = env.secret(*CREATE, recipient)
     count, sessions = env.prompts.count, []
+    program = env.secret(*CREATE, recipient)
     for phone in phones:
         prompt = env.prompts.next(program=program)
         sessions.append(env.answer(prompt, person=phone) if isinstance(phone, Person) else env.answer(prompt, phone))
@@ -78,17 +78,20 @@ def no_phone(env):
     prompt = env.prompts.next(program=program)
     env.ended(program)
     failed(program)
+    env.waiting.until("the prompt to close", lambda: prompt.is_gone, 30)
     codes = [event.get("code") for event in prompt.events if event["event"] == "error"]
     must(codes == ["phone-not-nearby"], f"expected the prompt to be told that no phone was nearby; found {codes}")
 
 
 def no_answer(env):
     """The phone's user does not answer in time."""
-    program = env.secret("check", KEY, "--timeout", "2")
+    # The phone must come within this time, too.
+    program = env.secret("check", KEY, "--timeout", "8")
     prompt = env.prompts.next(program=program)
     phone = env.scan(prompt, Person(answer="never"))
     env.ended(program)
     failed(program)
+    must("confirm" in prompt.states, f"expected the phone to ask; the prompt was told {prompt.states}")
     env.ended(phone)
     env.waiting.until("the prompt to close", lambda: prompt.is_gone, 30)
 
