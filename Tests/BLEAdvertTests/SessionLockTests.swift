@@ -22,7 +22,7 @@ struct SessionLockTests {
             #expect(isOwner)
             for isLocked in [false, true, false] {
                 hint.withLock { $0 = isLocked }
-                let found = await DedicatedThread.run { SessionLock.isLocked(on: bus.busAddress) }
+                let found = await DedicatedThread.run { SessionLock.isLocked(on: bus.busAddress, limit: .seconds(60)) }
                 #expect(found == isLocked)
             }
             let call: [BusValue] = [
@@ -31,6 +31,28 @@ struct SessionLockTests {
             ]
             #expect(calls.withLock { $0 } == [call, call, call])
             await logind.close()
+        }
+    }
+
+    private static func change(_ logind: BusConnection) {
+        logind.emit(
+            "\(Logind.path)/session/_32",
+            BusNames.properties,
+            "PropertiesChanged",
+            [.string(SessionLock.session)]
+        )
+    }
+
+    /// Repeats a change until a wait ends: a busy machine may not answer the question for the hint in time.
+    private static func untilEnd(of wait: Task<Bool, any Error>, _ change: () -> Void) async throws {
+        let isOver = Locked(false)
+        Task {
+            _ = await wait.result
+            isOver.withLock { $0 = true }
+        }
+        try await Waiting.until("the end of the wait") {
+            change()
+            return isOver.withLock { $0 }
         }
     }
 
@@ -45,14 +67,7 @@ struct SessionLockTests {
             }
             _ = try await logind.requestName(Logind.name)
             let wait = Task { try await Logind.untilLockedOrSuspended(on: bus.busAddress) }
-            func change() {
-                logind.emit(
-                    "\(Logind.path)/session/_32",
-                    BusNames.properties,
-                    "PropertiesChanged",
-                    [.string(SessionLock.session)]
-                )
-            }
+            func change() { Self.change(logind) }
             // Each change is followed by a question for the hint.
             try await Waiting.until("a question after a change") {
                 change()
@@ -60,7 +75,7 @@ struct SessionLockTests {
             }
             if isLock {
                 hint.withLock { $0 = true }
-                change()
+                try await Self.untilEnd(of: wait, change)
             } else {
                 logind.emit(Logind.path, Logind.manager, "PrepareForSleep", [.bool(true)])
             }
@@ -77,7 +92,9 @@ struct SessionLockTests {
                 .values([.variant(.bool(hint.withLock { $0 }))])
             }
             _ = try await logind.requestName(Logind.name)
-            #expect(try await Logind.untilLockedOrSuspended(on: bus.busAddress))
+            let locked = Task { try await Logind.untilLockedOrSuspended(on: bus.busAddress) }
+            try await Self.untilEnd(of: locked) { Self.change(logind) }
+            #expect(try await locked.value)
             hint.withLock { $0 = false }
             let wait = Task { try await Logind.untilLockedOrSuspended(on: bus.busAddress) }
             wait.cancel()

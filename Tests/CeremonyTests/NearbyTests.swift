@@ -95,8 +95,8 @@ struct NearbyTests {
 
     /// Waits for the code of a receiver.
     private static func code(of receiving: RunningProgram) async throws -> String {
-        try await Waiting.until("the code") { receiving.errors.contains("HYBRID:/") }
-        let digits = receiving.errors.split(separator: "HYBRID:/", maxSplits: 1).last?.prefix { $0.isNumber }
+        let line = try await receiving.line { $0.contains("HYBRID:/") }
+        let digits = line.split(separator: "HYBRID:/", maxSplits: 1).last?.prefix { $0.isNumber }
         return "HYBRID:/\(try #require(digits))"
     }
 

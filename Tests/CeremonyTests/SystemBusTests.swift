@@ -19,7 +19,7 @@ struct SystemBusTests {
 
     /// Runs the doctor under `command`.
     private static func doctor(_ command: [String], in folder: String) async throws -> DoctorTests.Report {
-        let line = command + [BuildFolder.program("hybrid-client"), "doctor", "--json", "--timeout", "5"] + network
+        let line = command + [BuildFolder.program("hybrid-client"), "doctor", "--json", "--timeout", "30"] + network
         let ending = try await RunningProgram(
             line[0],
             Array(line.dropFirst()),

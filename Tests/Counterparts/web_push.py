@@ -194,7 +194,11 @@ def check(options):
     server.status, server.location = 302, "https://127.0.0.1/"
     results["push server's 302"] = status_of(options.relay, contact_id)
     server.location = None
-    results["rate"] = status_of(options.relay, contact_id)
+    # The rate allows another one every ten seconds.
+    for _ in range(4):
+        results["rate"] = status_of(options.relay, contact_id)
+        if results["rate"] == 429:
+            break
 
     # Refusals of contact IDs, each on a connection of its own, because a connection has four requests.
     def reason(endpoint):

@@ -26,7 +26,9 @@ struct WakeUpPromptTests {
             }
         }
 
-        func untilRead() async throws { try await Waiting.until("the lock") { state.withLock { $0.readings } > 1 } }
+        func untilRead(after count: Int = 1) async throws {
+            try await Waiting.until("the lock") { state.withLock { $0.readings } > count }
+        }
 
         func unlock() { state.withLock { $0.isLocked = false } }
     }
@@ -104,9 +106,12 @@ struct WakeUpPromptTests {
             #expect(await prompt.ask(Self.question()) == expected)
             await prompt.show("Not answered", "the relay failed")
             func log() -> String { TestFile.text(folder.path + "/log") }
-            try await Waiting.until("the failure") { log().contains("Not answered: the relay failed") }
+            // Two processes, each of which writes on its own.
+            try await Waiting.until("both ends") {
+                log().contains("Not answered: the relay failed") && log().contains(#"{"end":"done"}"#)
+            }
             #expect(log().contains(#""kind":"question""#) && log().contains(#""agree":"Sign in""#))
-            #expect(log().contains("laptop") && log().contains(#"{"end":"done"}"#))
+            #expect(log().contains("laptop"))
         }
     }
 
@@ -115,9 +120,10 @@ struct WakeUpPromptTests {
         try await Self.notifying { environment, texts in
             let session = Session(isLocked: true)
             let prompt = WakeUpPrompt(pinentry: "/nonexistent", environment: environment, isLocked: session.read)
-            #expect(await prompt.ask(Self.question(within: .milliseconds(900))) == .unanswered)
+            #expect(await prompt.ask(Self.question(within: .seconds(3))) == .unanswered)
+            let before = session.state.withLock { $0.readings }
             let asking = Task { await prompt.ask(Self.question()) }
-            try await session.untilRead()
+            try await session.untilRead(after: before)
             session.unlock()
             #expect(await asking.value == .approved)
             #expect(texts.withLock { $0.count } == 2)

@@ -280,13 +280,13 @@ struct ServerTests {
     @Test("The service ends when it has no device, and not before")
     func idle() async throws {
         try await TestFolder.with { folder in
-            let service = try TestService(folder, idleLimit: 50)
+            let service = try TestService(folder, idleLimit: 1000)
             do {
                 let (client, kernel) = try await service.device()
                 for _ in 0..<20 {
                     kernel.send(KernelEvent.output())
                     #expect(try await client.receive() == KernelEvent.report)
-                    try await Task.sleep(for: .milliseconds(10))
+                    try await Task.sleep(for: .milliseconds(100))
                 }
                 #expect(service.hasEnded.withLock { !$0 })
             }

@@ -81,9 +81,9 @@ final class AssuanConversation {
     /// Sends a command that shows a prompt, and waits for the user's answer.
     ///
     /// If the prompt has replaced one that closed while the user may have been typing, an answer within
-    /// ``Pinentry/replacementDelay`` was meant for the closed one: the prompt is shown again.
+    /// ``Pinentry/Limits/replacement`` was meant for the closed one: the prompt is shown again.
     func ask(_ command: String, within limit: Duration) throws(PinentryError) -> Response {
-        let start = ContinuousClock.now + Pinentry.replacementDelay
+        let start = ContinuousClock.now + limits.replacement
         defer { isReplacement = false }
         let response = try send(command, within: limit)
         guard isReplacement, ContinuousClock.now < start else { return response }

@@ -25,6 +25,8 @@ package struct Pinentry: Sendable {
         var reply: Duration = .seconds(10)
         /// Time after the prompt's own limit for the program to close its window.
         var grace: Duration = .seconds(5)
+        /// Time after which the answer to a prompt that has replaced another one counts.
+        var replacement: Duration = .milliseconds(500)
     }
 
     /// Path of the program.
@@ -36,8 +38,6 @@ package struct Pinentry: Sendable {
     private let limits: Limits
     /// True if the last prompt was closed while the user may have been typing.
     private let wasInterrupted = Locked(false)
-    /// The time after which the answer to a prompt that has replaced another one counts.
-    static let replacementDelay = Duration.milliseconds(500)
 
     /// Creates prompts that are shown by the given program.
     ///

@@ -220,11 +220,12 @@ struct LinkedPhonesTests {
             let test = TestStore(in: folder)
             let recorder = Recorder()
             let phones = try #require(
-                LinkedPhones(test.store, [try test.savedLink()], for: .program, codeDelay: .milliseconds(20))
+                LinkedPhones(test.store, [try test.savedLink()], for: .program, codeDelay: .seconds(3))
             )
             let result = try await phones.perform(show: recorder.show, failed: recorder.show) { _, _, events in
                 events(.phoneFound)
-                try await Task.sleep(for: .milliseconds(200))
+                // Until the code would be due.
+                try await Task.sleep(for: .seconds(4))
                 return Self.result(.success, 1)
             } code: { _ in
                 Issue.record("a code is shown")

@@ -225,6 +225,8 @@ struct RemoteSignInTests {
             let site = try #require(try agent.permissions.permissions().sites.first)
             #expect(site.relyingParty.text == "shop.example" && !site.mayGetSecret)
             try await agent.expect(signed)
+            // The agent does not wait for the program that shows a permitted request.
+            try await Waiting.until("the second request") { agent.requests.count == 2 }
             let permitted = try #require(agent.requests.last)
             #expect(!permitted.contains("permanent"))
             let secret = #""challenge":"AAAA","rpId":"shop.example","extensions":{"prf":{"eval":{"first":"AA"}}}"#

@@ -166,7 +166,7 @@ struct PageServerTests {
     func slow() async throws {
         var limits = PageLimits.generous
         // The last client must be done in this time, too.
-        limits.requestTimeout = .seconds(3)
+        limits.requestTimeout = .seconds(8)
         let page = try await RunningPage.start(limits)
         let silent = try RawClient(port: page.port)
         let dribbling = try RawClient(port: page.port)

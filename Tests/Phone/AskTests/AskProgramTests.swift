@@ -132,7 +132,7 @@ struct AskProgramTests {
     @Test("A program that never says that it is ready is ended", arguments: ["cat > /dev/null", "trap '' TERM; cat"])
     func neverReady(how: String) async throws {
         let script = try await ScriptedProgram(whole: how)
-        let program = try script.start(ready: .milliseconds(500))
+        let program = try script.start(ready: .seconds(4))
         #expect(await !program.isUsable)
         try await script.untilGone()
     }

@@ -250,9 +250,11 @@ private final class CounterpartLines {
     func next() async throws -> TransferFrame {
         var line: Substring?
         try await Waiting.until("a message", evidence: self.text("err")) {
-            let lines = self.text("out").split(separator: "\n", omittingEmptySubsequences: false).dropLast()
-            line = lines.dropFirst(self.taken).first
-            return try line != nil || self.hasEnded()
+            try self.read {
+                let lines = self.text("out").split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+                line = lines.dropFirst(self.taken).first
+                return line != nil
+            }
         }
         taken += 1
         return TransferFrame(received: Array((line ?? "").utf8))
@@ -262,8 +264,10 @@ private final class CounterpartLines {
     func report(where matches: (Substring) -> Bool) async throws -> String {
         var found: Substring?
         try await Waiting.until("a line of the report", evidence: self.text("err")) {
-            found = self.text("err").split(separator: "\n").first(where: matches)
-            return try found != nil || self.hasEnded()
+            try self.read {
+                found = self.text("err").split(separator: "\n").first(where: matches)
+                return found != nil
+            }
         }
         return String(found ?? "")
     }
@@ -274,9 +278,15 @@ private final class CounterpartLines {
         return text("err")
     }
 
-    private func hasEnded() throws -> Bool {
-        guard process.exitStatus != nil else { return false }
-        throw RunningProgram.TimedOut(description: "the counterpart ended: \(text("err"))")
+    /// Returns what `find` returns; throws an error if the counterpart had ended before, and it returns false.
+    private func read(_ find: () -> Bool) throws -> Bool {
+        // First, because the output is complete then.
+        let hasEnded = process.exitStatus != nil
+        guard !find() else { return true }
+        guard !hasEnded else {
+            throw RunningProgram.TimedOut(description: "the counterpart ended: \(text("err"))")
+        }
+        return false
     }
 
     private func text(_ name: String) -> String { TestFile.text(folder.path + "/" + name) }

@@ -119,7 +119,15 @@ struct VaultAgentTests {
             try await Waiting.until("the device to be released") { !sensor.isClaimed }
             #expect(Array(sensor.calls.suffix(2)) == ["VerifyStop", "Release"])
             sensor.answer(["verify-match"])
-            _ = try await client.release(vault) { _ in }
+            // The agent is busy until it has the sensor's reply.
+            try await Waiting.until("the end of the request") {
+                do {
+                    _ = try await client.release(vault) { _ in }
+                    return true
+                } catch FingerprintFailure.busy {
+                    return false
+                }
+            }
         }
     }
 

@@ -100,7 +100,12 @@ struct FaultTests {
             options.isSlow = true
             options.token = BearerToken(Self.token.utf8)
             options.reactionTimeouts.merge(expected.reactionTimeouts) { $1 }
-            let report = try await check("ws://127.0.0.1:\(port)", options)
+            var report = try await check("ws://127.0.0.1:\(port)", options)
+            // A busy computer cannot measure delays.
+            for _ in 0..<5 {
+                guard expected.differ == [.roundTrip], case .skipped? = report.outcome(.roundTrip) else { break }
+                report = try await check("ws://127.0.0.1:\(port)", options)
+            }
             #expect(Set(report.differing) == expected.differ, "\(report.complaints)")
             #expect(report.prevented.isEmpty == !expected.prevents, "\(report.complaints)")
             // Each check may need its own tunnel, which is the maximum of a run.

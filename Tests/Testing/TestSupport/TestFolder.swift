@@ -26,8 +26,18 @@ package struct TestFolder: Sendable {
         return outcome
     }
 
-    /// Removes the folder with its contents.
-    package func remove() throws { try FileManager.default.removeItem(atPath: path) }
+    /// Removes the folder with its contents, also while a program that ends still writes there.
+    package func remove() throws {
+        for attempt in 1... {
+            do {
+                return try FileManager.default.removeItem(atPath: path)
+            } catch {
+                guard FileManager.default.fileExists(atPath: path) else { return }
+                guard attempt < 100 else { throw error }
+                usleep(10_000)
+            }
+        }
+    }
 
     /// Writes a text into a file of the folder and returns the file's path.
     @discardableResult

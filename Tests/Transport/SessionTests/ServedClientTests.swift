@@ -296,7 +296,7 @@ struct ServedClientTests {
 
         let idle = try Connection()
         try await Self.ask(idle, Self.signIn)
-        let ending = Self.serve(idle, untilRequest: .seconds(1)) { _ in Self.success }
+        let ending = Self.serve(idle, untilRequest: .seconds(4)) { _ in Self.success }
         #expect(try await ending.value == .clientLeft(.timedOut))
         #expect(idle.phoneWire.sent == 1)
     }
