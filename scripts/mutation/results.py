@@ -108,9 +108,11 @@ class Results:
         return result is not None and not result.get("passed")
 
     def keep(self, flaw, **result):
-        with open(self._path(flaw) + ".new", "w") as file:
+        # Another run may write the same result.
+        new = f"{self._path(flaw)}.{os.getpid()}"
+        with open(new, "w") as file:
             json.dump(result, file)
-        os.rename(self._path(flaw) + ".new", self._path(flaw))
+        os.rename(new, self._path(flaw))
         return result
 
     def forget(self):

@@ -103,6 +103,7 @@ final class SheetWindow {
         tree["back"].isVisible = content.offersBack
         showButtons(content)
         if isNew {
+            forgetFocus()
             fields.show(content.fields)
             accounts.show(content.accounts)
             showGroups(content.groups)
@@ -119,6 +120,7 @@ final class SheetWindow {
 
     private func showState(_ stage: SheetStage) {
         fields.clear()
+        forgetFocus()
         tree["question-box"].isVisible = false
         tree["state-box"].isVisible = true
         let (lines, icon, isOver): ([String], String?, Bool) =
@@ -139,7 +141,7 @@ final class SheetWindow {
         // It closes the sheet; what the user has agreed to is not taken back.
         tree["decline-label"].set("label", tr("Close"))
         hybrid_set_default_widget(window.pointer, isOver ? tree["decline"].pointer : nil)
-        if isOver { tree["decline"].focus() } else { hybrid_forget_focus(window.pointer) }
+        if isOver { tree["decline"].focus() } else { forgetFocus() }
         window.announce(lines.joined(separator: " "), isUrgent: isOver)
     }
 
@@ -178,10 +180,13 @@ final class SheetWindow {
         } else if content.accounts.count > 1 {
             accounts.focus()
         } else {
-            // Otherwise, GTK would give the focus to the first button.
-            hybrid_forget_focus(window.pointer)
+            forgetFocus()
         }
     }
+
+    /// Takes the focus from all controls, also before the one that has it goes: otherwise, GTK would give it to the first
+    /// button, which declines.
+    private func forgetFocus() { hybrid_forget_focus(window.pointer) }
 
     /// Sets the lines of a label, which is hidden without lines.
     private func set(_ label: String, _ lines: [String]) { tree[label].show(lines.joined(separator: "\n")) }

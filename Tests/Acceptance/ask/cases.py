@@ -196,6 +196,9 @@ def computer_name(env, name):
         sheet.until_answered({"answer": 1, "agree": True})
         sheet.send(ask(2, link))
         sheet.tap("text", "Name of the computer (optional)")
+        sheet.until_named("text", "Name of the computer (optional)", "focused")
+        # Enter agrees only then.
+        sheet.until_named("button", "Link", without=("insensitive",))
         sheet.type("work laptop\n")
         sheet.until_answered({"answer": 2, "agree": True, "name": "work laptop"})
 
