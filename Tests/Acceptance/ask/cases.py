@@ -193,14 +193,15 @@ def computer_name(env, name):
     with env.open(name, screen=PHONE) as sheet:
         sheet.send(ask(1, link))
         sheet.tap("button", "Link")
-        sheet.until_answered({"answer": 1, "agree": True})
+        agreed = {"answer": 1, "agree": True}
+        sheet.until_answered(agreed)
         sheet.send(ask(2, link))
         sheet.tap("text", "Name of the computer (optional)")
         sheet.until_named("text", "Name of the computer (optional)", "focused")
         # Enter agrees only then.
         sheet.until_named("button", "Link", without=("insensitive",))
         sheet.type("work laptop\n")
-        sheet.until_answered({"answer": 2, "agree": True, "name": "work laptop"})
+        sheet.until_answered(agreed, {"answer": 2, "agree": True, "name": "work laptop"})
 
 
 def failure(env, name):
