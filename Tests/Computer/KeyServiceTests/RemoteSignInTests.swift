@@ -174,6 +174,7 @@ struct RemoteSignInTests {
             let entry = try #require(try agent.journal.entries().last)
             #expect(entry.door == .remote && entry.result == "signed" && entry.relyingParty == "shop.example")
             #expect(entry.purpose.contains(fingerprint))
+            #expect(try agent.permissions.permissions().sites.isEmpty, "it counts once")
         }
     }
 
