@@ -279,7 +279,8 @@ let testTargets: [Target] = [
         "DataChannelTests",
         in: "Transport",
         [
-            "HybridDataChannel", "IntegrationTestSupport", "NetworkTestSupport", "TestSupport", nio("NIOCore"),
+            "HybridDataChannel", "HybridThreads", "IntegrationTestSupport", "NetworkTestSupport", "TestSupport",
+            nio("NIOCore"),
             nio("NIOPosix"), nio("NIOEmbedded"), nio("NIOWebSocket"), nioSSL, crypto, logging,
         ]
     ),

@@ -3,6 +3,7 @@
 import HybridCaBLE
 import HybridNetwork
 import HybridPrimitives
+import HybridThreads
 import NIOCore
 import NetworkTestSupport
 import TestSupport
@@ -122,15 +123,42 @@ struct ContactListenerTests {
 
     @Test("Pings are answered and keep the connection alive")
     func pings() async throws {
+        for attempt in 1... {
+            let pauses = Locked(Pauses())
+            do {
+                return try await pings(pauses)
+            } catch let error as TunnelError where error == .relaySilent {
+                // A machine that is too busy to send a ping in time shows nothing.
+                guard attempt < 5, pauses.withLock({ $0.end() }) > .seconds(5) else { throw error }
+            }
+        }
+    }
+
+    /// The pauses between pings.
+    private struct Pauses {
+        private var last = ContinuousClock.now
+        private var longest = Duration.zero
+
+        /// Ends a pause; returns the longest one.
+        @discardableResult
+        mutating func end() -> Duration {
+            let now = ContinuousClock.now
+            longest = max(longest, now - last)
+            last = now
+            return longest
+        }
+    }
+
+    /// Sends pings for longer than the time without data that is tolerated, which is 6 s.
+    private func pings(_ pauses: Locked<Pauses>) async throws {
         let (alive, wake) = try await ScriptedRelay.run { peer in
             let hello = try Self.frame(.hello(#require(Self.challenge), pingSeconds: 6))
             try await peer.open(ListenMessage.subprotocol, then: hello)
             _ = try await peer.readMessage()
             try await peer.send(Self.frame(.ok))
-            let clock = ContinuousClock()
-            let start = clock.now
-            // Longer than the time without data that is tolerated, which a busy machine needs, too.
-            while clock.now - start < .milliseconds(6_500) {
+            let start = ContinuousClock.now
+            while .now - start < .milliseconds(6_500) {
+                pauses.withLock { _ = $0.end() }
                 try await peer.send(Wire.frame([7], opcode: Wire.ping))
                 #expect(try await peer.readFrame().opcode == Wire.pong)
                 try await Task.sleep(for: .milliseconds(50))
