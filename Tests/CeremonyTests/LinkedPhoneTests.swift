@@ -111,7 +111,7 @@ struct LinkedPhoneTests {
     func program() async throws {
         let environment = try CeremonyEnvironment.shared()
         let pin = #""pin":[{"pin":"\#(TestUser.rightPIN)"}]"#
-        let script = #"{\#(pin),"link":[{"agree":true,"name":"work laptop"}],"account":[{"account":0}]}"#
+        let script = #"{\#(pin),"link":[{"agree":true,"name":"desk at the window"}],"account":[{"account":0}]}"#
         let user = try AskedUser(in: environment.folder, "link", script)
         let result = try await offeredLink(asking: user)
         let linked = try #require(try result.client.events().first { $0["state"] == "linked" }, "\(result)")
@@ -132,7 +132,7 @@ struct LinkedPhoneTests {
         #expect(story == ["question", "done", "asked", "pin", "create", "answered", "done"])
         let question = try waiting.questions("question").first?.text("text")
         #expect(question?.hasPrefix("The linked computer") == true)
-        #expect(try waiting.questions("pin").first?.text("computer") == "work laptop")
+        #expect(try waiting.questions("pin").first?.text("computer") == "desk at the window")
         listener.send(SIGTERM)
         _ = try await listener.ending()
     }

@@ -51,7 +51,9 @@ struct LinkOfferDecision: Sendable {
         }
         let answer = try await LinkOfferPrompt(questioner: questioner).ask(relay: domain.host)
         guard case .agreed(let label) = answer else { return nil }
-        return try newLink(label ?? "Computer of \(LocalTime.text(WallClock.realtime.now()))", store, progress)
+        // Only a name on the command line replaces another link.
+        let free = try store.freeLabel(label ?? "Computer of \(LocalTime.text(WallClock.realtime.now()))")
+        return try newLink(free, store, progress)
     }
 
     /// Returns a link that uses the push subscription in reserve, if push is wanted.

@@ -142,6 +142,19 @@ struct PhoneLinkStoreTests {
         }
     }
 
+    @Test("A label that a link has already gets a number, unless it would be too long")
+    func freeLabels() async throws {
+        try await TestFolder.with { folder in
+            let store = try PhoneLinkStore(path: folder.path + "/links")
+            let longest = String(repeating: "a", count: StoredPhoneLink.maximumLabelLength)
+            #expect(try store.freeLabel("laptop") == "laptop")
+            for label in ["laptop", "laptop 2", longest] { try store.add(try Sample.record(label: label)) }
+            #expect(try store.freeLabel("laptop") == "laptop 3")
+            #expect(try store.freeLabel("studio") == "studio")
+            #expect(try store.freeLabel(longest) == longest)
+        }
+    }
+
     @Test("Files are private, and at most 32 computers are linked")
     func limits() async throws {
         try await TestFolder.with { folder in

@@ -100,6 +100,16 @@ package struct PhoneLinkStore: Sendable {
     /// - Throws: ``CommandFailure`` if its file is damaged or cannot be read.
     package func record(_ id: LinkID) throws(CommandFailure) -> StoredPhoneLink? { try read(Self.name(id)) }
 
+    /// Returns a label that no link has: the given one, or that with a number; the given one if none of them fits.
+    ///
+    /// - Throws: ``CommandFailure``.
+    package func freeLabel(_ label: String) throws(CommandFailure) -> String {
+        let taken = try contents().links.map(\.label)
+        let numbered = (2...Self.maximumCount + 1).map { "\(label) \($0)" }
+        let free = ([label] + numbered).first { StoredPhoneLink.isLabel($0) && !taken.contains($0) }
+        return free ?? label
+    }
+
     /// Checks that there is room for one more link.
     ///
     /// - Throws: ``CommandFailure``.
