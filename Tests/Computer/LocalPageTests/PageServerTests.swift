@@ -149,17 +149,24 @@ struct PageServerTests {
     func reloading() async throws {
         var limits = PageLimits.generous
         limits.reconnectTimeout = .seconds(5)
-        let page = try await RunningPage.start(limits)
-        let cookie = try await page.exchangeToken()
-        try await page.openStream(cookie).close()
-        let second = try await page.openStream(cookie)
-        try await Task.sleep(for: .seconds(1))
-        let closing = ContinuousClock.now
-        second.close()
-        var reasons = page.server.abandonments.makeAsyncIterator()
-        #expect(await reasons.next() == .closed)
-        #expect(.now - closing >= .seconds(5))
-        await page.server.end(.failed(cause: "a", remedy: "b"))
+        for attempt in 1... {
+            let page = try await RunningPage.start(limits)
+            let cookie = try await page.exchangeToken()
+            let leaving = ContinuousClock.now
+            try await page.openStream(cookie).close()
+            let second = try await page.openStream(cookie)
+            // A machine that is too busy to reload in time shows nothing.
+            let isInTime = .now - leaving < .seconds(4)
+            try await Task.sleep(for: .seconds(1))
+            let closing = ContinuousClock.now
+            second.close()
+            var reasons = page.server.abandonments.makeAsyncIterator()
+            #expect(await reasons.next() == .closed)
+            let pause = ContinuousClock.now - closing
+            await page.server.end(.failed(cause: "a", remedy: "b"))
+            guard isInTime || attempt == 5 else { continue }
+            return #expect(pause >= .seconds(5))
+        }
     }
 
     @Test("silent and slow connections time out")
