@@ -19,12 +19,16 @@ struct RelayService {
     private let admin: AdminServer?
     private let notifier = ServiceNotifier()
     private let grace: TimeAmount
+    private let notice: TimeAmount
     private let reloader: Reloader
     /// The state of the files before they were read, so that no later change is missed.
     private let watched: WatchedFiles
 
     /// Interval between polls of the files and of the number of connections.
     private static let pollInterval = Duration.seconds(2)
+
+    /// Time in which the load balancers of a cluster see that a node drains; they check it once a second.
+    private static let noticeOfBalancers = TimeAmount.seconds(3)
 
     /// Creates a service from its configuration and files; it does not listen yet.
     init(_ options: RelayFlags) throws(CommandFailure) {
@@ -37,6 +41,7 @@ struct RelayService {
         self.watched = watched
         let adminAddress = try ConfigurationCheck.adminAddress(configuration)
         grace = TimeAmount(try configuration.value(RelaySettings.drainGrace))
+        notice = try configuration.value(RelaySettings.cluster) ? Self.noticeOfBalancers : .zero
         let registry = PrometheusRegistry(help: metricHelp, maximumSeries: 1000 + TunnelTokens.maximumCount)
         registry.addCollector(ProcessCollector().collect)
         registry.addCollector { [Self.lostLogLines] }
@@ -137,7 +142,7 @@ struct RelayService {
                     _ = notifier.stopping(status: "draining")
                     _ = notifier.extendTimeout(by: .nanoseconds(grace.nanoseconds) + .seconds(10))
                     drain = Task {
-                        await server.drain(grace: grace)
+                        await server.drain(grace: grace, notice: notice)
                         continuation.yield(.drained)
                     }
                 case .signal(.terminate), .signal(.interrupt):

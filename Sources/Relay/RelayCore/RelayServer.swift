@@ -179,8 +179,10 @@ public final class RelayServer: Sendable {
 
     /// Refuses new tunnels, waits until all existing ones have ended or `grace` is over, and shuts down.
     ///
-    /// Meanwhile the relay keeps listening, so that clients still reach waiting phones.
-    public func drain(grace: TimeAmount) async {
+    /// Meanwhile the relay keeps listening, so that clients still reach waiting phones. It does so for at least `notice`,
+    /// so that load balancers see that it drains: when a node is gone that they send requests to, they abort some.
+    public func drain(grace: TimeAmount, notice: TimeAmount = .zero) async {
+        let noticed = NIODeadline.now() + notice
         // This comes first, so that no tunnel can be opened once the new state is visible.
         context.admission.drain()
         let isFirst = running.withLock { state in
@@ -195,6 +197,7 @@ public final class RelayServer: Sendable {
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 await self.context.registry.waitUntilEmpty()
+                try? await Task.sleep(for: .nanoseconds((noticed - .now()).nanoseconds))
                 await self.waitForRequests()
             }
             group.addTask { try? await Task.sleep(for: .nanoseconds(grace.nanoseconds)) }

@@ -244,8 +244,9 @@ async def _is_stale(cluster, tunnels, node):
     async def status(tunnel):
         path = f"/cable/connect/{tunnel.routing}/{tunnel.id}"
         seen = await cluster.load.status(cluster.balancer, path)
-        # The moment that HAProxy marks the node as down, it ends the requests that are on their way to it.
-        return await cluster.load.status(cluster.balancer, path) if seen == 502 else seen
+        # The moment that HAProxy marks the node as down, it ends the requests that are on their way to it, with or
+        # without a response.
+        return await cluster.load.status(cluster.balancer, path) if seen in {0, 502} else seen
 
     seen = collections.Counter(await at_once(10, status, tunnels))
     require(set(seen) == {404}, f"expected 404 for clients of node {node.number}, which is gone; found {dict(seen)}")

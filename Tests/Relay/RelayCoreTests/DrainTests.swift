@@ -55,6 +55,26 @@ struct DrainTests {
         }
     }
 
+    @Test("refuses requests, also without tunnels, while load balancers may not have seen that it drains")
+    func notice() async throws {
+        try await RunningRelay.run { relay in
+            let draining = Task { await relay.server.drain(grace: .hours(1), notice: .hours(1)) }
+            try await Waiting.until("the drain") { relay.server.health == .draining }
+            for _ in 1...2 {
+                let (late, refusal) = try await relay.requestTunnel(tunnel: other)
+                #expect(refusal.hasPrefix("HTTP/1.1 503 "))
+                _ = await late.readToEnd()
+            }
+            draining.cancel()
+            await draining.value
+        }
+        try await RunningRelay.run { relay in
+            let start = NIODeadline.now()
+            await relay.server.drain(grace: .hours(1), notice: .milliseconds(200))
+            #expect(NIODeadline.now() - start >= .milliseconds(200))
+        }
+    }
+
     @Test("stops waiting when its task is cancelled")
     func cancelled() async throws {
         try await RunningRelay.run { relay in
