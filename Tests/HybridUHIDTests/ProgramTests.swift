@@ -24,6 +24,24 @@ struct ProgramTests {
         }
     }
 
+    /// Other programs are no example: SwiftNIO ignores the signal, too.
+    @Test("Outlives the program that reads its output")
+    func unreadOutput() async throws {
+        let script = """
+            import os, signal, sys
+            reader, writer = os.pipe()
+            os.close(reader)
+            os.dup2(writer, 1)
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+            os.execv(sys.argv[1], sys.argv[1:])
+            """
+        try await TestFolder.with { folder in
+            let arguments = ["-c", script, BuildFolder.program("hybrid-uhid"), "--version"]
+            let ending = try await RunningProgram("/usr/bin/python3", arguments, in: folder.path).ending()
+            #expect(ending.status == 74 && ending.lastLine.contains("standard output"), "\(ending)")
+        }
+    }
+
     /// Starts the program with a socket of a kind as descriptor 3, like a service manager.
     private func start(_ kind: String, in folder: TestFolder) throws -> RunningProgram {
         let script = """
