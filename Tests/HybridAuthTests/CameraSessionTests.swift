@@ -54,6 +54,22 @@ struct CameraSessionTests {
         }
     }
 
+    @Test("It is not used if cameras are turned off in the settings of the desktop", arguments: [true, false])
+    func turnedOff(hasCameras: Bool) async throws {
+        try await Self.with { daemon, fixture in
+            let code = try Self.picture(ScanFixture.code, in: fixture.folder)
+            try await daemon.camera(["node.name": "back", "format": "NV12", "file": code])
+            try await ScreenInputTests.portal(nil, "", hasCameras: hasCameras, on: fixture) { session, _ in
+                let ending = try await fixture.scan(["--camera", "--json"], session)
+                #expect(ending.lastLine.contains(#""code":"camera-turned-off""#) != hasCameras, "\(ending)")
+                #expect(ending.lastLine.contains(ScanFixture.afterReading) == hasCameras, "\(ending)")
+                let report = try await fixture.run(["doctor", "--timeout", "5"], session)
+                let line = report.output.split(separator: "\n").first { $0.contains(" camera ") } ?? ""
+                #expect(line.contains("turned off") != hasCameras, "\(report)")
+            }
+        }
+    }
+
     @Test("Without PipeWire, a scan opens the Video4Linux device")
     func fallback() async throws {
         try await ScanFixture.with { fixture in

@@ -11,12 +11,13 @@ import Testing
 struct ScreenInputTests {
     private static let name = "org.freedesktop.portal.Desktop"
 
-    /// Runs a portal that answers each screenshot request with a number and a URI, or never.
+    /// Runs a portal that answers each screenshot request with a number and a URI, or never, and knows one setting.
     ///
     /// Like real portals, it refuses callers whose root directory it cannot open, where sandboxes describe themselves.
-    private static func portal(
+    static func portal(
         _ number: UInt32?,
         _ uri: String,
+        hasCameras: Bool = true,
         on fixture: ScanFixture,
         _ body: (_ session: [String: String], _ asked: () -> Bool) async throws -> Void
     ) async throws {
@@ -34,6 +35,10 @@ struct ScreenInputTests {
                     let denied = "org.freedesktop.DBus.Error.AccessDenied"
                     let reason = "Portal operation not allowed: Unable to open /proc/PID/root"
                     connection.reply(to: message, with: .error(name: denied, message: reason))
+                    continue
+                }
+                guard message.member != "Read" else {
+                    connection.reply(to: message, with: .values([.variant(.variant(.bool(!hasCameras)))]))
                     continue
                 }
                 let token = message.body.last?.fields?["handle_token"]?.text ?? ""

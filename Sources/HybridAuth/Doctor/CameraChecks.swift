@@ -10,6 +10,7 @@ enum CameraChecks {
     /// Lists the cameras of PipeWire, or finds out why there are none; no camera is started.
     static func run(_ budget: TimeBudget) async throws -> DoctorFinding {
         try await DoctorFinding.within(budget, .camera, orElse: .warning) {
+            if await ScanInput.camerasAreOff { return DoctorFinding(.camera, .warning, CameraError.turnedOff) }
             do throws(CameraError) {
                 let cameras = try await DedicatedThread.run { () throws(CameraError) in try PipeWireCameras.current() }
                 return finding(cameras)

@@ -159,6 +159,7 @@ extension ScanInput {
         _ kind: ScannedCodeKind<Code>,
         _ progress: AnswerProgress
     ) async throws -> Code {
+        if await camerasAreOff { throw CameraError.turnedOff }
         let code: ScannedText
         do throws(CameraCodeScanner.Failure) {
             code = try await CameraCodeScanner.firstCode(
@@ -179,5 +180,16 @@ extension ScanInput {
             }
         }
         return try kind.parse(code)
+    }
+
+    /// True if the user has turned off cameras in the settings of the desktop.
+    static var camerasAreOff: Bool {
+        get async {
+            guard let bus = SessionBus.address(ProcessEnvironment.variables) else { return false }
+            // The portal refuses callers that it cannot inspect. There is no secret yet.
+            return await ProcessMemory.whileInspectable {
+                await DesktopPrivacy.hasTurnedOffCameras(on: bus, within: .seconds(2))
+            }
+        }
     }
 }

@@ -37,6 +37,11 @@ public struct CameraError: ExplainedFailure, Hashable {
     package static func unusable(_ path: String, reason: String) -> CameraError {
         CameraError("the camera \(path) can't be used: \(reason)")
     }
+    /// The user has turned off cameras in the settings of the desktop.
+    package static let turnedOff = CameraError(
+        "camera-turned-off",
+        "cameras are turned off in the privacy settings of this desktop; turn them on, or use --image or --screen"
+    )
     /// The device stopped sending frames.
     package static func stopped(_ path: String) -> CameraError {
         CameraError("the camera \(path) sends no more pictures")
