@@ -198,7 +198,7 @@ let libraries: [Target] = [
         in: "Relay",
         ["HybridCaBLE", "HybridNetwork", crypto, nio("NIOCore"), nio("NIOPosix")]
     ),
-    library("HybridVirtualBlueZ", in: "Testing", ["HybridPrimitives", "HybridDBus"]),
+    library("HybridVirtualBlueZ", in: "Support", ["HybridPrimitives", "HybridDBus"]),
 ]
 
 let programs: [Target] = [
