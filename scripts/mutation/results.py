@@ -92,7 +92,9 @@ class Results:
         target = flaw["tests"]
         if target not in self._inputs:
             self._inputs[target] = inputs_hash(target, self._hashes)
-        key = hashlib.sha256((self._inputs[target] + json.dumps(flaw, sort_keys=True)).encode()).hexdigest()
+        # The suite only says what is tried first.
+        meaning = {key: value for key, value in flaw.items() if key != "suite"}
+        key = hashlib.sha256((self._inputs[target] + json.dumps(meaning, sort_keys=True)).encode()).hexdigest()
         return os.path.join(RESULTS, key[:32] + ".json")
 
     def kept(self, flaw):
