@@ -179,8 +179,9 @@ public final class RelayServer: Sendable {
 
     /// Refuses new tunnels, waits until all existing ones have ended or `grace` is over, and shuts down.
     ///
-    /// Meanwhile the relay keeps listening, so that clients still reach waiting phones. It does so for at least `notice`,
-    /// so that load balancers see that it drains: when a node is gone that they send requests to, they abort some.
+    /// Meanwhile the relay keeps listening, so that clients still reach waiting phones. It does so for at least `notice`, if
+    /// `grace` is not shorter, so that load balancers see that it drains: when a node is gone to which they send requests,
+    /// they abort some.
     public func drain(grace: TimeAmount, notice: TimeAmount = .zero) async {
         let noticed = NIODeadline.now() + notice
         // This comes first, so that no tunnel can be opened once the new state is visible.
