@@ -63,7 +63,7 @@ struct CameraSessionTests {
                 let ending = try await fixture.scan(["--camera", "--json"], session)
                 #expect(ending.lastLine.contains(#""code":"camera-turned-off""#) != hasCameras, "\(ending)")
                 #expect(ending.lastLine.contains(ScanFixture.afterReading) == hasCameras, "\(ending)")
-                let report = try await fixture.run(["doctor", "--timeout", "5"], session)
+                let report = try await fixture.run(["doctor", "--timeout", "30"], session)
                 let line = report.output.split(separator: "\n").first { $0.contains(" camera ") } ?? ""
                 #expect(line.contains("turned off") != hasCameras, "\(report)")
             }

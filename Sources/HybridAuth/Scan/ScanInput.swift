@@ -188,7 +188,7 @@ extension ScanInput {
             guard let bus = SessionBus.address(ProcessEnvironment.variables) else { return false }
             // The portal refuses callers that it cannot inspect. There is no secret yet.
             return await ProcessMemory.whileInspectable {
-                await DesktopPrivacy.hasTurnedOffCameras(on: bus, within: .seconds(2))
+                await DesktopPrivacy.hasTurnedOffCameras(on: bus, within: .seconds(5))
             }
         }
     }
